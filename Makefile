@@ -1,0 +1,58 @@
+# make book: the site.  make test: everything CI runs.  Everything else is a part of one of the two.
+PYTHON   ?= python3
+RENDERER ?= auto
+VENV     := .venv
+BIN      := $(VENV)/bin
+STAMP    := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help book serve test test-fast test-chapters reference bench data env lint lock clean
+
+help:  ## what there is to do
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+book: env data  ## run every chapter that changed and build the site in _site/
+	@$(BIN)/bookbuild build --renderer $(RENDERER)
+
+serve: env data  ## build, show at a local address, rebuild when a file changes
+	@$(BIN)/bookbuild serve --renderer $(RENDERER)
+
+test: env data lint  ## everything that CI runs (needs a browser; finds or installs one)
+	@$(BIN)/python tests/site/browser.py
+	@$(BIN)/python -m pytest -n 2 --dist loadfile tests book index.qmd
+
+test-fast: env data lint  ## the part that takes under 3 minutes: no chapters, no browser
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" tests
+
+test-chapters: env data  ## re-execute every chapter and compare with tests/reference/
+	@$(BIN)/python -m pytest book index.qmd
+
+reference: env data  ## re-execute, rewrite expected outputs and computed numbers, show the diff
+	@$(BIN)/bookbuild reference
+
+bench: env data  ## speeds, as ratios measured in one run
+	@$(BIN)/python -m tests.bench
+
+lint: env
+	@$(BIN)/ruff check --quiet code tests
+
+env: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"make: PYTHON={sys.executable} is Python {sys.version.split()[0]}; Python 3.11 or newer is needed (make book PYTHON=/path/to/python3.11)")'
+	@echo "Creating the environment in $(VENV) (once; a few minutes with a fresh download of PyTorch)"
+	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) -m venv failed; on Debian and Ubuntu install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar on -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+data: env
+	@$(BIN)/python -m tinygpt.data
+
+lock: env  ## choose new versions for requirements.lock (needs uv)
+	@uv pip compile --universal --python-version 3.11 --extra book --extra test --no-annotate --no-header --upgrade \
+	  --no-emit-package nvidia --constraint requirements.lock pyproject.toml | grep -vE '^(nvidia-|cuda-|triton)' > requirements.lock.new
+	@mv requirements.lock.new requirements.lock
+
+clean:  ## remove what was built (not the environment, not the data)
+	rm -rf _site .bookcache .jupyter_cache book/.jupyter_cache

@@ -1,0 +1,1 @@
+"""What turns `book/` into notebooks, outputs and a site: notebook → execute → check, render."""
