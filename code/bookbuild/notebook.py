@@ -80,7 +80,9 @@ class Chapter:
 _CELL = re.compile(r"^(?P<indent>\s*)(?P<ticks>```+)\s*\{python(?:\s*[ ,.#].*)?\}\s*$")
 _FENCE = re.compile(r"^\s*(?P<ticks>```+|~~~+)(?P<info>.*)$")
 _OPTION = re.compile(r"^\s*#\|(?P<yaml>.*)$")
-_COMPUTED = re.compile(r'\[(?P<typed>[^\]\n]*)\]\{\.computed\s+expr="(?P<expr>(?:\\.|[^"\\])*)"\s*\}')
+_COMPUTED = re.compile(
+    r'\[(?P<typed>[^\]\n]*)\]\{\.computed\s+expr="(?P<expr>(?:\\.|[^"\\])*)"\s*\}'
+)
 _INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
 
@@ -153,9 +155,9 @@ def _split(path: Path, lines: list[str], start: int) -> tuple[list[Cell], list[i
         close = re.compile(rf"^\s*{re.escape(fence['ticks'][0])}{{{len(fence['ticks'])},}}\s*$")
         end = next((j for j in range(i + 1, len(lines)) if close.match(lines[j])), None)
         if end is None:
-            what = "cell" if cell else "code block"
+            what, ticks = "cell" if cell else "code block", fence["ticks"]
             raise ChapterError(
-                path, i + 1, f"the {what} that opens here is not closed; end it with {fence['ticks']}"
+                path, i + 1, f"the {what} that opens here is not closed; end it with {ticks}"
             )
         if cell:
             cells.append(_cell(path, lines, i, end, cell["indent"]))
@@ -199,7 +201,7 @@ def _find_computed(
     for number, cell in enumerate(cells, 1):
         places += [(i, number) for i in range(cell.line, cell.end) if _OPTION.match(lines[i])]
     for i, after in sorted(places):
-        code = [m.span() for m in _INLINE_CODE.finditer(lines[i]) if "{.computed" not in m[0]]
+        code = [m.span() for m in _INLINE_CODE.finditer(lines[i])]
         shown = lambda at, spans=code: any(a <= at < b for a, b in spans)  # noqa: E731
         matches = [m for m in _COMPUTED.finditer(lines[i]) if not shown(m.start())]
         for m in matches:
