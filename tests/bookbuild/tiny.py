@@ -56,16 +56,16 @@ chapter:
 
 # Waves {#sec-waves}
 
-A wave with 8 samples has [8]{.computed expr="len(samples)"} samples.[^why]
-
-[^why]: One for each multiple of an eighth of the turn.
-
 ```{python}
 from minilib.waves import sine
 
 samples = sine(8)
 print(f"{samples[2]:.3f}")
 ```
+
+A wave with 8 samples has [8]{.computed expr="len(samples)"} samples.[^why]
+
+[^why]: One for each multiple of an eighth of the turn.
 
 ::: {.callout-note title="What a sine is"}
 The height of a point that goes round a circle [@euler1748].
