@@ -1,0 +1,81 @@
+"""A GPT and everything under it, in NumPy alone.
+
+Read it in this order: `tensor`, `functional`, `layers`, `attention`, `transformer`, `optim`,
+`checkpoint`.
+"""
+
+from tinygpt.scratch.attention import (
+    MultiHeadAttention,
+    SingleHeadAttention,
+    attention_weights,
+    create_causal_mask,
+    scaled_dot_product_attention,
+)
+from tinygpt.scratch.checkpoint import load, save
+from tinygpt.scratch.functional import (
+    concatenate,
+    cross_entropy,
+    dropout,
+    embedding,
+    gelu,
+    layer_norm,
+    linear,
+    log_softmax,
+    softmax,
+    stack,
+    where,
+)
+from tinygpt.scratch.graph import no_grad
+from tinygpt.scratch.layers import (
+    GELU,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Linear,
+    Module,
+    ReLU,
+    Sequential,
+    manual_seed,
+)
+from tinygpt.scratch.optim import SGD, AdamW, CosineSchedule, clip_grad_norm
+from tinygpt.scratch.tensor import Tensor
+from tinygpt.scratch.transformer import GPT, MLP, TransformerBlock
+
+__all__ = [
+    "GELU",
+    "GPT",
+    "MLP",
+    "SGD",
+    "AdamW",
+    "CosineSchedule",
+    "Dropout",
+    "Embedding",
+    "LayerNorm",
+    "Linear",
+    "Module",
+    "MultiHeadAttention",
+    "ReLU",
+    "Sequential",
+    "SingleHeadAttention",
+    "Tensor",
+    "TransformerBlock",
+    "attention_weights",
+    "clip_grad_norm",
+    "concatenate",
+    "create_causal_mask",
+    "cross_entropy",
+    "dropout",
+    "embedding",
+    "gelu",
+    "layer_norm",
+    "linear",
+    "load",
+    "log_softmax",
+    "manual_seed",
+    "no_grad",
+    "save",
+    "scaled_dot_product_attention",
+    "softmax",
+    "stack",
+    "where",
+]

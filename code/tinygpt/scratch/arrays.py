@@ -1,0 +1,75 @@
+"""What the operations of `Tensor` need of plain NumPy arrays."""
+
+import math
+
+import numpy as np
+
+from tinygpt.scratch.validate import describe, is_integer
+
+
+def float_array(data, dtype) -> np.ndarray:
+    """Return a new array of `dtype`, float32 or float64, with the values of `data`."""
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError:
+        dtype = None
+    if dtype not in (np.float32, np.float64):
+        raise TypeError(f"Tensor: dtype must be np.float32 or np.float64, got {dtype}")
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise ValueError("Tensor: data must be rectangular, got rows of unequal length") from None
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"Tensor: data must be numbers, got {describe(data)}")
+    return np.array(array, dtype=dtype)
+
+
+def unbroadcast(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return `grad` summed over the axes along which `shape` was broadcast.
+
+    An element that broadcasting used n times gets the sum of its n gradients.
+    """
+    if grad.shape == shape:
+        return grad
+    added = grad.ndim - len(shape)
+    stretched = tuple(added + i for i, n in enumerate(shape) if n == 1)
+    return grad.sum(axis=(*range(added), *stretched), keepdims=True).reshape(shape)
+
+
+def as_matrix(a: np.ndarray) -> np.ndarray:
+    """Return `a` with all axes but the last made into one (rows that hold nothing included)."""
+    return a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
+
+
+def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a @ b; with a single matrix b, all rows of a go through one multiplication."""
+    if a.ndim > 2 and b.ndim == 2:
+        return (as_matrix(a) @ b).reshape(*a.shape[:-1], b.shape[-1])
+    return a @ b
+
+
+def transposed_matmul(a: np.ndarray, grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return aᵀ @ grad, summed over the batch axes that the matrix of `shape` does not have."""
+    if len(shape) == 2:
+        return as_matrix(a).T @ as_matrix(grad)
+    return unbroadcast(a.swapaxes(-1, -2) @ grad, shape)
+
+
+def axes_of(where: str, axis, ndim: int) -> tuple[int, ...]:
+    """Return `axis` (None: all of them) as a tuple of axes counted from the front."""
+    axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    for one in axes:
+        if not is_integer(one):
+            raise TypeError(f"{where}: axis must be an integer, got {describe(one)}")
+        if not -ndim <= one < ndim:
+            raise ValueError(f"{where}: axis {one} is outside -{ndim}..{ndim - 1}")
+    axes = tuple(int(one) % ndim for one in axes)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{where}: axis {axis} names one axis twice")
+    return axes
+
+
+def is_basic_index(index) -> bool:
+    """True if `index` picks no element twice and gives a view: integers, slices, None, `...`."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(is_integer(p) or isinstance(p, slice) or p is None or p is ... for p in parts)

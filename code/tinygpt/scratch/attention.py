@@ -1,0 +1,123 @@
+"""Attention: each position takes a weighted mean of values, by how well keys match its query."""
+
+import math
+
+import numpy as np
+
+from tinygpt.scratch.functional import softmax
+from tinygpt.scratch.layers import Dropout, Linear, Module
+from tinygpt.scratch.tensor import Tensor
+from tinygpt.scratch.validate import positive_integer
+from tinygpt.shapes import Bool, Float
+
+
+def create_causal_mask(seq_len: int) -> Bool[np.ndarray, "T T"]:
+    """Return the mask with which position i attends to positions 0..i only.
+
+    Args:
+        seq_len: number of positions, T.
+
+    Returns:
+        (T, T), True where the row's position may attend to the column's.
+    """
+    seq_len = positive_integer("create_causal_mask", "seq_len", seq_len)
+    return np.tri(seq_len, dtype=bool)
+
+
+def attention_weights(
+    query: Float[Tensor, "*B T d"],
+    key: Float[Tensor, "*B S d"],
+    mask: Bool[np.ndarray, "..."] | None = None,
+) -> Float[Tensor, "*B T S"]:
+    """Return how much each query attends to each key.
+
+    softmax(Q Kᵀ / √d), over the keys that the mask leaves
+
+    Args:
+        query, key: (..., T, d) and (..., S, d).
+        mask: True = may attend; broadcasts to (..., T, S). None: every key.
+
+    Returns:
+        (..., T, S); a row sums to 1, or is all zeros when the mask leaves it no key.
+
+    Source: Vaswani et al. (2017), Attention Is All You Need, equation 1.
+    """
+    scores = (query * (1 / math.sqrt(query.shape[-1]))) @ key.swapaxes(-1, -2)  # (..., T, S)
+    return softmax(scores, where=mask)
+
+
+def scaled_dot_product_attention(
+    query: Float[Tensor, "*B T d"],
+    key: Float[Tensor, "*B S d"],
+    value: Float[Tensor, "*B S e"],
+    mask: Bool[np.ndarray, "..."] | None = None,
+) -> Float[Tensor, "*B T e"]:
+    """Return for each query the mean of the values, weighted by `attention_weights`.
+
+    Attention(Q, K, V) = softmax(Q Kᵀ / √d) V
+    """
+    return attention_weights(query, key, mask) @ value  # (..., T, e)
+
+
+class SingleHeadAttention(Module):
+    """Self-attention with one head and no output projection.
+
+    Args:
+        embed_dim: width of the input, C.
+        head_dim: width of queries, keys, values and output, d.
+    """
+
+    def __init__(self, embed_dim: int, head_dim: int):
+        self.query = Linear(embed_dim, head_dim)
+        self.key = Linear(embed_dim, head_dim)
+        self.value = Linear(embed_dim, head_dim)
+
+    def forward(
+        self, x: Float[Tensor, "B T C"], mask: Bool[np.ndarray, "..."] | None = None
+    ) -> Float[Tensor, "B T d"]:
+        """Let every position of x attend to the positions that the mask allows."""
+        return scaled_dot_product_attention(self.query(x), self.key(x), self.value(x), mask)
+
+
+class MultiHeadAttention(Module):
+    """Self-attention in several heads side by side, each over its own slice of the width.
+
+    Args:
+        embed_dim: width of input and output, C.
+        num_heads: number of heads, h; it must divide embed_dim. d_k = C / h.
+        dropout_prob: dropout on the attention weights and on the output, in training.
+
+    Source: Vaswani et al. (2017), Attention Is All You Need, section 3.2.2.
+    """
+
+    def __init__(self, embed_dim: int, num_heads: int, dropout_prob: float = 0.0):
+        embed_dim = positive_integer("MultiHeadAttention", "embed_dim", embed_dim)
+        self.num_heads = positive_integer("MultiHeadAttention", "num_heads", num_heads)
+        if embed_dim % num_heads:
+            raise ValueError(
+                f"MultiHeadAttention: num_heads={num_heads} does not divide embed_dim={embed_dim}"
+            )
+        self.query = Linear(embed_dim, embed_dim)
+        self.key = Linear(embed_dim, embed_dim)
+        self.value = Linear(embed_dim, embed_dim)
+        self.output = Linear(embed_dim, embed_dim)
+        self.dropout = Dropout(dropout_prob)
+
+    def forward(
+        self, x: Float[Tensor, "B T C"], mask: Bool[np.ndarray, "..."] | None = None
+    ) -> Float[Tensor, "B T C"]:
+        """Let every position of x attend to the positions that the mask allows."""
+        query = self._split_heads(self.query(x))  # (B, h, T, d_k)
+        key = self._split_heads(self.key(x))  # (B, h, T, d_k)
+        value = self._split_heads(self.value(x))  # (B, h, T, d_k)
+        weights = self.dropout(attention_weights(query, key, mask))  # (B, h, T, T)
+        return self.dropout(self.output(self._merge_heads(weights @ value)))  # (B, T, C)
+
+    def _split_heads(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B h T d_k"]:
+        batch, seq_len, width = x.shape
+        x = x.reshape(batch, seq_len, self.num_heads, width // self.num_heads)  # (B, T, h, d_k)
+        return x.swapaxes(1, 2)  # (B, h, T, d_k)
+
+    def _merge_heads(self, x: Float[Tensor, "B h T d_k"]) -> Float[Tensor, "B T C"]:
+        batch, heads, seq_len, head_dim = x.shape
+        return x.swapaxes(1, 2).reshape(batch, seq_len, heads * head_dim)  # (B, T, C)

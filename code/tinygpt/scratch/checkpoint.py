@@ -1,0 +1,71 @@
+"""Saving and loading parameters as safetensors: names, shapes and numbers, nothing executable.
+
+Source: https://huggingface.co/docs/safetensors, "Format".
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from tinygpt.scratch.layers import Module
+from tinygpt.scratch.validate import describe
+
+
+def save(path: str | os.PathLike, module: Module):
+    """Write the parameters of a module to a file; a tied one once, under its first name.
+
+    The file is written beside its place and moved there when complete, so an interruption
+    leaves an older file as it was.
+
+    Raises:
+        OSError: when the folder does not exist or the disk is full.
+    """
+    from safetensors.numpy import save_file
+
+    path = _path("save", path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"save: the folder of path {str(path)!r} does not exist")
+    state = {name: np.ascontiguousarray(p.data) for name, p in module.named_parameters()}
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as beside:
+        temporary = Path(beside) / path.name
+        try:
+            save_file(state, temporary)
+            os.replace(temporary, path)
+        except Exception as error:
+            raise OSError(f"save: could not write {str(path)!r}: {error}") from error
+
+
+def load(path: str | os.PathLike, module: Module) -> Module:
+    """Read parameters that `save` (or PyTorch, by the same names) wrote into a module.
+
+    Returns:
+        The module.
+
+    Raises:
+        FileNotFoundError: when there is no such file.
+        ValueError: when it is not a whole safetensors file, or its names or shapes are not
+            the module's. The module is then unchanged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    path = _path("load", path)
+    if not path.is_file():
+        raise FileNotFoundError(f"load: there is no file at path {str(path)!r}")
+    try:
+        state = load_file(path)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise ValueError(
+            f"load: {str(path)!r} is not a whole safetensors file ({error}); "
+            "save it again or download it again"
+        ) from None
+    module.load_state_dict(state)
+    return module
+
+
+def _path(where, path) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"{where}: path must be a string or a Path, got {describe(path)}")
+    return Path(path)

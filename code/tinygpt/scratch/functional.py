@@ -1,0 +1,348 @@
+"""Functions of tensors whose gradients are worked out by hand.
+
+Each computes in one step what would take many operations of `Tensor`, and derives in its
+docstring the gradient that its closure computes. Written g: the gradient of the loss with
+respect to the result.
+"""
+
+import math
+
+import numpy as np
+
+from tinygpt.scratch.arrays import as_matrix, axes_of
+from tinygpt.scratch.special import normal_cdf
+from tinygpt.scratch.tensor import Tensor
+from tinygpt.scratch.validate import (
+    boolean_mask,
+    describe,
+    ids_below,
+    integer_array,
+    probability,
+)
+from tinygpt.shapes import Float, Int
+
+
+def linear(
+    x: Float[Tensor, "*B I"], weight: Float[Tensor, "O I"], bias: Float[Tensor, "O"] | None = None
+) -> Float[Tensor, "*B O"]:
+    """Apply an affine map to the last axis.
+
+    y = x Wᵀ + b
+
+    All rows of x, whatever its leading axes, go through one matrix multiplication, and so do
+    their gradients: dx = g W, dW = gᵀ x, db = the sum of g over the rows.
+
+    Raises:
+        ValueError: when the last axis of x is not I long.
+    """
+    if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
+        raise ValueError(
+            f"linear: the last axis of x must be in_features={weight.shape[1]} long, "
+            f"got shape {x.shape}"
+        )
+    rows = as_matrix(x.data)  # (N, I)
+    out = rows @ weight.data.T  # (N, O)
+    if bias is not None:
+        out += bias.data
+
+    def backward(grad):
+        grad = as_matrix(grad)  # (N, O)
+        if bias is not None and bias.requires_grad:
+            bias.accumulate(grad.sum(axis=0))
+        if weight.requires_grad:
+            weight.accumulate(grad.T @ rows)
+        if x.requires_grad:
+            x.accumulate((grad @ weight.data).reshape(x.shape))
+
+    parents = (x, weight) if bias is None else (x, weight, bias)
+    return Tensor.from_operation(out.reshape(*x.shape[:-1], weight.shape[0]), parents, backward)
+
+
+def softmax(x: Float[Tensor, "..."], axis: int = -1, where=None) -> Float[Tensor, "..."]:
+    """Turn scores into weights that are positive and sum to 1.
+
+    p_i = exp(x_i) / Σ_j exp(x_j)
+
+    The maximum is subtracted first, which changes nothing but keeps exp from overflowing.
+    From ∂p_i/∂x_j = p_i (δ_ij - p_j) follows dx = p ∘ (g - Σ_j g_j p_j).
+
+    Args:
+        x: scores.
+        axis: the axis that sums to 1.
+        where: boolean array that broadcasts to x; weights where it is False are exactly 0.
+            A row without a single True is all zeros.
+
+    Returns:
+        Weights of the shape of x.
+    """
+    (axis,) = axes_of("softmax", axis, x.ndim)
+    scores = x.data
+    if where is not None:
+        where = boolean_mask("softmax", where, x.shape)
+        scores = np.where(where, scores, scores.dtype.type(-np.inf))
+    p = scores - _finite_max(scores, axis)
+    np.exp(p, out=p)
+    total = p.sum(axis=axis, keepdims=True)
+    p /= total if where is None else np.where(total > 0, total, 1)
+
+    def backward(grad):
+        dot = (grad * p).sum(axis=axis, keepdims=True)
+        grad = grad - dot
+        grad *= p
+        x.accumulate(grad)
+
+    return Tensor.from_operation(p, (x,), backward)
+
+
+def log_softmax(x: Float[Tensor, "..."], axis: int = -1) -> Float[Tensor, "..."]:
+    """Return the logarithm of softmax, without the loss of digits of taking it afterwards.
+
+    y_i = x_i - log Σ_j exp(x_j),  dx = g - p Σ_j g_j  with p = exp(y)
+    """
+    (axis,) = axes_of("log_softmax", axis, x.ndim)
+    y = x.data - _finite_max(x.data, axis)
+    y -= np.log(np.exp(y).sum(axis=axis, keepdims=True))
+
+    def backward(grad):
+        x.accumulate(grad - np.exp(y) * grad.sum(axis=axis, keepdims=True))
+
+    return Tensor.from_operation(y, (x,), backward)
+
+
+def cross_entropy(
+    logits: Float[Tensor, "*B V"], targets: Int[np.ndarray, "*B"]
+) -> Float[Tensor, ""]:
+    """Return the mean negative log-probability, in nats, of the target classes.
+
+    loss = -(1/N) Σ_n log softmax(logits_n)[target_n]
+
+    The gradient is what was predicted minus what was right, dlogits = (p - onehot) / N:
+    the log in the loss cancels the exp in the softmax.
+
+    Args:
+        logits: scores, (..., V).
+        targets: integers from 0 to V - 1, of the shape of logits without its last axis.
+
+    Raises:
+        TypeError: when targets are not integers.
+        ValueError: when shapes do not fit, a target is outside 0..V-1, or there is none.
+    """
+    targets = integer_array("cross_entropy", "targets", targets)
+    if logits.shape[:-1] != targets.shape:
+        raise ValueError(
+            f"cross_entropy: targets must have shape {logits.shape[:-1]} for logits of shape "
+            f"{logits.shape}, got {targets.shape}"
+        )
+    if targets.size == 0:
+        raise ValueError("cross_entropy: targets must hold at least one class, got none")
+    ids_below("cross_entropy", "target", targets, logits.shape[-1])
+    scores = as_matrix(logits.data)  # (N, V)
+    picked = np.arange(targets.size), targets.reshape(-1)
+    p = scores - _finite_max(scores, -1)
+    target_score = p[picked]  # (N,)
+    np.exp(p, out=p)
+    total = p.sum(axis=-1, keepdims=True)  # (N, 1)
+    loss = (np.log(total[:, 0]) - target_score).mean()
+
+    def backward(grad):
+        dlogits = p / total
+        dlogits[picked] -= 1
+        dlogits *= grad / targets.size
+        logits.accumulate(dlogits.reshape(logits.shape))
+
+    return Tensor.from_operation(loss, (logits,), backward)
+
+
+def layer_norm(
+    x: Float[Tensor, "*B C"],
+    weight: Float[Tensor, "C"],
+    bias: Float[Tensor, "C"],
+    eps: float = 1e-5,
+) -> Float[Tensor, "*B C"]:
+    """Give each row mean 0 and variance 1, then scale and shift its features.
+
+    y = n ∘ w + b,  n = (x - μ) / σ,  σ = √(var + eps), μ and var over the last axis
+
+    With s = g ∘ w, a row of n does not change when its x is shifted or (but for eps) scaled;
+    the gradient is s without its parts along these two directions:
+    dx = (s - mean(s) - n mean(s ∘ n)) / σ.  dw = Σ g ∘ n and db = Σ g over all rows.
+
+    Source: Ba, Kiros and Hinton (2016), Layer Normalization, equations 3 and 4.
+    """
+    if x.ndim == 0 or x.shape[-1:] != weight.shape:
+        raise ValueError(
+            f"layer_norm: the last axis of x must be {weight.shape[0]} long, got shape {x.shape}"
+        )
+    rows = as_matrix(x.data)  # (N, C)
+    width = rows.dtype.type(rows.shape[1])
+    normed = rows - rows.sum(axis=1, keepdims=True) / width
+    variance = np.einsum("nc,nc->n", normed, normed)[:, None] / width
+    inverse_std = 1 / np.sqrt(variance + rows.dtype.type(eps))  # (N, 1)
+    normed *= inverse_std
+    out = normed * weight.data
+    out += bias.data
+
+    def backward(grad):
+        grad = as_matrix(grad)
+        if bias.requires_grad:
+            bias.accumulate(grad.sum(axis=0))
+        if weight.requires_grad:
+            weight.accumulate(np.einsum("nc,nc->c", grad, normed))
+        if x.requires_grad:
+            dx = grad * weight.data
+            along_scale = np.einsum("nc,nc->n", dx, normed)[:, None] / width
+            dx -= dx.sum(axis=1, keepdims=True) / width
+            dx -= normed * along_scale
+            dx *= inverse_std
+            x.accumulate(dx.reshape(x.shape))
+
+    return Tensor.from_operation(out.reshape(x.shape), (x, weight, bias), backward)
+
+
+def gelu(x: Float[Tensor, "..."], approximate: str = "tanh") -> Float[Tensor, "..."]:
+    """Gate each element by the probability that a standard normal number is below it.
+
+    "none":  y = x Φ(x),                  dx = g (Φ(x) + x φ(x))
+    "tanh":  y = x (1 + t) / 2,           dx = g (1 + t + x (1 - t²) u') / 2
+             t = tanh u, u = √(2/π) (x + 0.044715 x³), u' = √(2/π) (1 + 3 · 0.044715 x²)
+
+    Source: Hendrycks and Gimpel (2016), Gaussian Error Linear Units, section 2.
+    """
+    if approximate not in ("tanh", "none"):
+        raise ValueError(f'gelu: approximate must be "tanh" or "none", got {approximate!r}')
+    derivative = _gelu_tanh if approximate == "tanh" else _gelu_exact
+    out, slope = derivative(x.data)
+    return Tensor.from_operation(out, (x,), lambda grad: x.accumulate(grad * slope()))
+
+
+def _gelu_exact(x):
+    phi, cdf = normal_cdf(x)
+    return x * cdf, lambda: cdf + x * phi
+
+
+def _gelu_tanh(x):
+    a, b = math.sqrt(2 / math.pi), math.sqrt(2 / math.pi) * 0.044715
+    square = x * x
+    t = np.tanh(x * (a + b * square))
+
+    def slope():
+        return 0.5 * (1 + t + x * (1 - t * t) * (a + 3 * b * square))
+
+    return 0.5 * x * (1 + t), slope
+
+
+def embedding(weight: Float[Tensor, "V C"], ids: Int[np.ndarray, "..."]) -> Float[Tensor, "... C"]:
+    """Look up a row of `weight` for each id.
+
+    y_i = W[id_i];  dW[v] = the sum of g_i over all i with id_i = v
+
+    Raises:
+        TypeError: when ids are not integers.
+        ValueError: when an id is outside 0..V-1.
+    """
+    ids = integer_array("embedding", "ids", ids)
+    ids_below("embedding", "id", ids, weight.shape[0])
+
+    def backward(grad):
+        full = np.zeros_like(weight.data)
+        np.add.at(full, ids.reshape(-1), as_matrix(grad))
+        weight.accumulate(full)
+
+    return Tensor.from_operation(weight.data[ids], (weight,), backward)
+
+
+def dropout(x: Float[Tensor, "..."], p: float, rng: np.random.Generator) -> Float[Tensor, "..."]:
+    """Set each element to 0 with probability p and divide the others by 1 - p.
+
+    The expected value stays what it was. Source: Srivastava et al. (2014), Dropout.
+    """
+    p = probability("dropout", "p", p)
+    if p == 0.0:
+        return x
+    scale = x.dtype.type(1 / (1 - p))
+    factor = (rng.random(x.shape, dtype=np.float32) >= p) * scale
+    return Tensor.from_operation(x.data * factor, (x,), lambda g: x.accumulate(g * factor))
+
+
+def where(condition: np.ndarray, x: Tensor, y: Tensor) -> Tensor:
+    """Take x where condition is True and y elsewhere; so do the gradients."""
+    if not isinstance(condition, np.ndarray) or condition.dtype != np.bool_:
+        raise TypeError(f"where: condition must be a boolean array, got {describe(condition)}")
+    x = x if isinstance(x, Tensor) else Tensor(x, dtype=getattr(y, "dtype", None))
+    y = y if isinstance(y, Tensor) else Tensor(y, dtype=x.dtype)
+    try:
+        out = np.where(condition, x.data, y.data)
+    except ValueError:
+        raise ValueError(
+            f"where: shapes {condition.shape}, {x.shape} and {y.shape} do not broadcast"
+        ) from None
+
+    def backward(grad):
+        x.accumulate(np.where(condition, grad, 0))
+        y.accumulate(np.where(condition, 0, grad))
+
+    return Tensor.from_operation(out, (x, y), backward)
+
+
+def concatenate(tensors, axis: int = 0) -> Tensor:
+    """Join tensors along an axis; each gets its part of the gradient."""
+    tensors = _tensors("concatenate", tensors)
+    (axis,) = axes_of("concatenate", axis, tensors[0].ndim)
+    try:
+        out = np.concatenate([t.data for t in tensors], axis)
+    except ValueError:
+        raise ValueError(
+            f"concatenate: shapes {[t.shape for t in tensors]} differ outside axis {axis}"
+        ) from None
+
+    def backward(grad):
+        ends = np.cumsum([t.shape[axis] for t in tensors])[:-1]
+        for tensor, part in zip(tensors, np.split(grad, ends, axis), strict=True):
+            tensor.accumulate(part)
+
+    return Tensor.from_operation(out, tensors, backward)
+
+
+def stack(tensors, axis: int = 0) -> Tensor:
+    """Join tensors of one shape along a new axis; each gets its part of the gradient."""
+    tensors = _tensors("stack", tensors)
+    (axis,) = axes_of("stack", axis, tensors[0].ndim + 1)
+    if len({t.shape for t in tensors}) > 1:
+        raise ValueError(f"stack: shapes {[t.shape for t in tensors]} differ")
+
+    def backward(grad):
+        for tensor, part in zip(tensors, np.moveaxis(grad, axis, 0), strict=True):
+            tensor.accumulate(part)
+
+    return Tensor.from_operation(np.stack([t.data for t in tensors], axis), tensors, backward)
+
+
+def _tensors(where, tensors) -> tuple[Tensor, ...]:
+    """Return a non-empty tuple of tensors, or say what is wrong with it."""
+    if not isinstance(tensors, (list, tuple)) or not tensors:
+        raise TypeError(f"{where}: tensors must be a non-empty list, got {describe(tensors)}")
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{where}: every element must be a Tensor, got {describe(tensor)}")
+    return tuple(tensors)
+
+
+def _finite_max(x, axis):
+    """Return the maximum over `axis`, and 0 where that is -inf, so that x - max is never NaN."""
+    top = x.max(axis=axis, keepdims=True, initial=-np.inf)
+    return np.where(np.isneginf(top), x.dtype.type(0), top)
+
+
+__all__ = [
+    "concatenate",
+    "cross_entropy",
+    "dropout",
+    "embedding",
+    "gelu",
+    "layer_norm",
+    "linear",
+    "log_softmax",
+    "softmax",
+    "stack",
+    "where",
+]

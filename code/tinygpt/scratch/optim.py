@@ -1,0 +1,179 @@
+"""Optimisers: how a gradient becomes a step."""
+
+import math
+
+import numpy as np
+
+from tinygpt.scratch.tensor import Tensor
+from tinygpt.scratch.validate import describe, is_integer, number, positive_integer, probability
+
+
+class SGD:
+    """Stochastic gradient descent with momentum.
+
+    v ← momentum · v + g,  θ ← θ - lr · v
+
+    Args:
+        parameters: tensors to change.
+        lr: learning rate.
+        momentum: at least 0 and below 1.
+
+    Source: Sutskever et al. (2013); in the form that PyTorch uses.
+    """
+
+    def __init__(self, parameters, lr: float = 1e-3, momentum: float = 0.0):
+        self.parameters = _parameters("SGD", parameters)
+        self.lr = number("SGD", "lr", lr, low=0.0)
+        self.momentum = probability("SGD", "momentum", momentum)
+        self._velocity = [np.zeros_like(p.data) for p in self.parameters if self.momentum]
+
+    def step(self):
+        """Change every parameter that has a gradient."""
+        for i, parameter in enumerate(self.parameters):
+            if parameter.grad is None:
+                continue
+            step = parameter.grad
+            if self.momentum:
+                velocity = self._velocity[i]
+                velocity *= self.momentum
+                velocity += parameter.grad
+                step = velocity
+            parameter.data -= self.lr * step
+
+    def zero_grad(self):
+        """Forget the gradients."""
+        for parameter in self.parameters:
+            parameter.zero_grad()
+
+
+class AdamW:
+    """Adam with weight decay that does not pass through the gradient.
+
+    θ ← θ - lr · weight_decay · θ
+    m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²
+    θ ← θ - lr · m̂ / (√v̂ + eps),  m̂ = m / (1 - β₁ᵗ),  v̂ = v / (1 - β₂ᵗ)
+
+    Args:
+        parameters: tensors to change.
+        lr: learning rate; it may be set anew before each step.
+        betas: how slowly the means of g and g² move, each at least 0 and below 1.
+        eps: keeps the division finite.
+        weight_decay: fraction of each weight that goes per unit of learning rate.
+
+    Source: Loshchilov and Hutter (2019), Decoupled Weight Decay Regularization, algorithm 2.
+    """
+
+    def __init__(
+        self,
+        parameters,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ):
+        self.parameters = _parameters("AdamW", parameters)
+        self.lr = number("AdamW", "lr", lr, low=0.0)
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+            raise TypeError(f"AdamW: betas must be two numbers, got {describe(betas)}")
+        self.betas = tuple(probability("AdamW", "betas", beta) for beta in betas)
+        self.eps = number("AdamW", "eps", eps, low=0.0)
+        self.weight_decay = number("AdamW", "weight_decay", weight_decay, low=0.0)
+        self.steps = 0
+        self._mean = [np.zeros_like(p.data) for p in self.parameters]
+        self._square = [np.zeros_like(p.data) for p in self.parameters]
+
+    def step(self):
+        """Change every parameter that has a gradient."""
+        self.steps += 1
+        beta1, beta2 = self.betas
+        step_size = self.lr / (1 - beta1**self.steps)
+        root_scale = 1 / math.sqrt(1 - beta2**self.steps)
+        for parameter, m, v in zip(self.parameters, self._mean, self._square, strict=True):
+            grad = parameter.grad
+            if grad is None:
+                continue
+            scratch = grad * (1 - beta1)
+            m *= beta1
+            m += scratch
+            np.multiply(grad, grad, out=scratch)
+            scratch *= 1 - beta2
+            v *= beta2
+            v += scratch
+            np.sqrt(v, out=scratch)
+            scratch *= root_scale
+            scratch += self.eps
+            np.divide(m, scratch, out=scratch)
+            scratch *= step_size
+            parameter.data *= 1 - self.lr * self.weight_decay
+            parameter.data -= scratch
+
+    def zero_grad(self):
+        """Forget the gradients."""
+        for parameter in self.parameters:
+            parameter.zero_grad()
+
+
+def clip_grad_norm(parameters, max_norm: float) -> float:
+    """Scale all gradients together so that their joint length is at most max_norm.
+
+    ‖g‖ = √(Σ g²) over all parameters;  g ← g · max_norm / ‖g‖ when ‖g‖ > max_norm
+
+    Returns:
+        The length before scaling.
+
+    Source: Pascanu, Mikolov and Bengio (2013), algorithm 1.
+    """
+    max_norm = number("clip_grad_norm", "max_norm", max_norm, low=0.0)
+    grads = [p.grad for p in _parameters("clip_grad_norm", parameters) if p.grad is not None]
+    norm = math.sqrt(sum(float(np.vdot(grad, grad)) for grad in grads))
+    if norm > max_norm:
+        for grad in grads:
+            grad *= max_norm / norm
+    return norm
+
+
+class CosineSchedule:
+    """A learning rate that warms up in a straight line and then falls along half a cosine.
+
+    warm-up:  max_lr · (step + 1) / warmup_steps
+    after:    min_lr + (max_lr - min_lr) · (1 + cos(π · progress)) / 2
+
+    Args:
+        max_lr: the highest rate.
+        total_steps: steps until the rate is min_lr; it stays there afterwards.
+        warmup_steps: steps of rising, at most total_steps.
+        min_lr: the last rate.
+
+    Source: Loshchilov and Hutter (2017), SGDR, equation 5, without restarts.
+    """
+
+    def __init__(self, max_lr: float, total_steps: int, warmup_steps: int = 0, min_lr: float = 0.0):
+        self.max_lr = number("CosineSchedule", "max_lr", max_lr, low=0.0)
+        self.total_steps = positive_integer("CosineSchedule", "total_steps", total_steps)
+        if not is_integer(warmup_steps) or not 0 <= warmup_steps <= total_steps:
+            raise ValueError(
+                f"CosineSchedule: warmup_steps must be an integer from 0 to "
+                f"total_steps={total_steps}, got {describe(warmup_steps)}"
+            )
+        self.warmup_steps = int(warmup_steps)
+        self.min_lr = number("CosineSchedule", "min_lr", min_lr, low=0.0, high=self.max_lr)
+
+    def __call__(self, step: int) -> float:
+        """Return the rate of a step; the first step is 0 and its rate is not 0."""
+        step = number("CosineSchedule", "step", step, low=0)
+        if step < self.warmup_steps:
+            return self.max_lr * (step + 1) / self.warmup_steps
+        falling = max(1, self.total_steps - self.warmup_steps)
+        progress = min(1.0, (step - self.warmup_steps) / falling)
+        return self.min_lr + (self.max_lr - self.min_lr) * (1 + math.cos(math.pi * progress)) / 2
+
+
+def _parameters(where, parameters) -> list[Tensor]:
+    """Return the parameters as a list without repetitions, or say what is wrong with them."""
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    for parameter in parameters:
+        if not isinstance(parameter, Tensor):
+            raise TypeError(f"{where}: parameters must be Tensors, got {describe(parameter)}")
+    if not parameters:
+        raise ValueError(f"{where}: parameters must hold at least one Tensor, got none")
+    return list({id(parameter): parameter for parameter in parameters}.values())

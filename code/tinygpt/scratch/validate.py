@@ -1,0 +1,91 @@
+"""One-sentence errors: the argument, what was given, what is allowed."""
+
+import math
+import numbers
+
+import numpy as np
+
+
+def positive_integer(where: str, name: str, value) -> int:
+    """Return `value` as an int, or say that it must be a positive integer."""
+    if not is_integer(value):
+        raise TypeError(f"{where}: {name} must be a positive integer, got {describe(value)}")
+    if value < 1:
+        raise ValueError(f"{where}: {name} must be a positive integer, got {value}")
+    return int(value)
+
+
+def number(where: str, name: str, value, low: float = -math.inf, high: float = math.inf) -> float:
+    """Return `value` as a float, or say that it must be a finite number from low to high."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{where}: {name} must be a number, got {describe(value)}")
+    if not (math.isfinite(value) and low <= value <= high):
+        allowed = "a finite number"
+        if math.isfinite(low) and math.isfinite(high):
+            allowed = f"between {low:g} and {high:g}"
+        elif math.isfinite(low):
+            allowed = f"a finite number, {low:g} or more"
+        raise ValueError(f"{where}: {name} must be {allowed}, got {value}")
+    return float(value)
+
+
+def probability(where: str, name: str, value) -> float:
+    """Return `value` as a float, or say that it must be at least 0 and below 1."""
+    value = number(where, name, value)
+    if not 0.0 <= value < 1.0:
+        raise ValueError(f"{where}: {name} must be at least 0 and below 1, got {value:g}")
+    return value
+
+
+def integer_array(where: str, name: str, value) -> np.ndarray:
+    """Return `value` as an integer array, or say that it must hold integers."""
+    if not isinstance(value, (np.ndarray, list, tuple, numbers.Integral)):
+        raise TypeError(
+            f"{where}: {name} must be a NumPy array or list of integers, got {describe(value)}"
+        )
+    try:
+        array = np.asarray(value)
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"{where}: {name} must be a rectangular array of integers, got rows of unequal length"
+        ) from None
+    if array.size == 0 and array.dtype == np.float64:  # NumPy's dtype for an empty list
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{where}: {name} must be integers, got {array.dtype}")
+    return array
+
+
+def ids_below(where: str, name: str, ids: np.ndarray, limit: int) -> np.ndarray:
+    """Return `ids`, or name the first one outside 0..limit-1."""
+    if ids.size and (ids.min() < 0 or ids.max() >= limit):
+        wrong = ids[(ids < 0) | (ids >= limit)].flat[0]
+        raise ValueError(f"{where}: {name} {wrong:,} is outside 0..{limit - 1:,}")
+    return ids
+
+
+def boolean_mask(where: str, mask, shape: tuple[int, ...]) -> np.ndarray:
+    """Return `mask`, or say that it must be boolean and broadcast to `shape`."""
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+        raise TypeError(f"{where}: mask must be a boolean NumPy array, got {describe(mask)}")
+    try:
+        fits = np.broadcast_shapes(mask.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{where}: mask of shape {mask.shape} does not broadcast to {shape}")
+    return mask
+
+
+def is_integer(value) -> bool:
+    """True for Python and NumPy integers, False for booleans."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def describe(value) -> str:
+    """Return what a wrong value is, short enough for a sentence."""
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is not None and shape is not None:
+        return f"{type(value).__name__} of {dtype} with shape {tuple(shape)}"
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
