@@ -48,6 +48,19 @@ def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a @ b
 
 
+def check_matmul(where: str, a: tuple[int, ...], b: tuple[int, ...]):
+    """Raise unless arrays of shapes a and b can be multiplied."""
+    if not a or not b or a[-1] != b[-2 if len(b) > 1 else 0]:
+        raise ValueError(
+            f"{where}: shapes {a} and {b} do not fit; the last axis of the left must equal the "
+            "second-to-last of the right"
+        )
+    try:
+        np.broadcast_shapes(a[:-2], b[:-2])
+    except ValueError:
+        raise ValueError(f"{where}: batch axes of shapes {a} and {b} do not broadcast") from None
+
+
 def transposed_matmul(a: np.ndarray, grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Return aᵀ @ grad, summed over the batch axes that the matrix of `shape` does not have."""
     if len(shape) == 2:
@@ -67,6 +80,14 @@ def axes_of(where: str, axis, ndim: int) -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         raise ValueError(f"{where}: axis {axis} names one axis twice")
     return axes
+
+
+def count_over(where: str, axis, shape: tuple[int, ...]) -> int:
+    """Return how many elements a reduction over `axis` takes together; at least one."""
+    count = math.prod(shape[a] for a in axes_of(where, axis, len(shape)))
+    if count == 0:
+        raise ValueError(f"{where}: no elements over axis={axis} of shape {shape}")
+    return count
 
 
 def is_basic_index(index) -> bool:

@@ -3,6 +3,10 @@
 import contextlib
 import contextvars
 
+import numpy as np
+
+from tinygpt.scratch.arrays import float_array
+
 recording = contextvars.ContextVar("recording", default=True)
 
 
@@ -17,6 +21,26 @@ class no_grad(contextlib.ContextDecorator):
 
     def _recreate_cm(self):
         return no_grad()  # each call of a decorated function restores its own state
+
+
+def initial_gradient(result, grad) -> np.ndarray:
+    """Return the gradient that `backward` starts with, or say why it cannot start."""
+    if not result.requires_grad:
+        raise RuntimeError(
+            "Tensor.backward: this tensor does not require a gradient; it comes from no "
+            "tensor with requires_grad=True, or was computed inside no_grad()"
+        )
+    if grad is None:
+        if result.size != 1:
+            raise ValueError(
+                f"Tensor.backward: a tensor of shape {result.shape} needs grad of the same "
+                "shape; only a single number, such as a loss, goes without"
+            )
+        return np.ones(result.shape, result.dtype)
+    grad = float_array(grad, result.dtype)
+    if grad.shape != result.shape:
+        raise ValueError(f"Tensor.backward: grad must have shape {result.shape}, got {grad.shape}")
+    return grad
 
 
 def topological_order(result) -> list:

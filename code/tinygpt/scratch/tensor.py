@@ -13,13 +13,15 @@ import numpy as np
 from tinygpt.scratch import graph
 from tinygpt.scratch.arrays import (
     axes_of,
+    check_matmul,
+    count_over,
     float_array,
     is_basic_index,
     matmul,
     transposed_matmul,
     unbroadcast,
 )
-from tinygpt.scratch.validate import boolean_mask, describe
+from tinygpt.scratch.validate import boolean_mask, number
 
 
 def _comparison(compare):
@@ -100,23 +102,7 @@ class Tensor:
             RuntimeError: when nothing was recorded, or the graph has been freed.
             ValueError: when grad is needed or has another shape.
         """
-        if not self.requires_grad:
-            raise RuntimeError(
-                "Tensor.backward: this tensor does not require a gradient; it comes from no "
-                "tensor with requires_grad=True, or was computed inside no_grad()"
-            )
-        if grad is None:
-            if self.size != 1:
-                raise ValueError(
-                    f"Tensor.backward: a tensor of shape {self.shape} needs grad of the same "
-                    "shape; only a single number, such as a loss, goes without"
-                )
-            grad = np.ones(self.shape, self.dtype)
-        grad = float_array(grad, self.dtype)
-        if grad.shape != self.shape:
-            raise ValueError(
-                f"Tensor.backward: grad must have shape {self.shape}, got {grad.shape}"
-            )
+        grad = graph.initial_gradient(self, grad)
         order = graph.topological_order(self)
         self.accumulate(grad)
         while order:  # from the result to the leaves, dropping each node on the way
@@ -168,17 +154,15 @@ class Tensor:
         return Tensor.from_operation(ratio, (self, other), backward)
 
     def __pow__(self, exponent):
-        if not isinstance(exponent, (int, float, np.number)):
-            raise TypeError(f"Tensor **: the exponent must be a number, got {describe(exponent)}")
-        exponent = float(exponent)
-
-        def backward(grad):
-            self.accumulate(grad * (exponent * self.data ** (exponent - 1)))
-
-        return Tensor.from_operation(self.data**exponent, (self,), backward)
+        exponent = number("Tensor **", "exponent", exponent)
+        if exponent == 0:  # constant, also at 0 where the formula is 0 · ∞
+            return self._elementwise(np.ones_like(self.data), lambda: 0)
+        return self._elementwise(
+            self.data**exponent, lambda: exponent * self.data ** (exponent - 1)
+        )
 
     def __neg__(self):
-        return Tensor.from_operation(-self.data, (self,), lambda grad: self.accumulate(-grad))
+        return self._elementwise(-self.data, lambda: -1)
 
     def __sub__(self, other):
         other = self._operand("-", other)
@@ -193,22 +177,17 @@ class Tensor:
     def __matmul__(self, other):
         other = self._operand("@", other, broadcast=False)
         a, b = self.data, other.data
-        if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
-            raise ValueError(
-                f"Tensor @: shapes {a.shape} and {b.shape} do not fit; the last axis of the "
-                "left must equal the second-to-last of the right"
-            )
+        check_matmul("Tensor @", a.shape, b.shape)
+        if a.ndim == 1:  # a vector on the left counts as one row
+            return (self[None, :] @ other)[..., 0, :]
+        if b.ndim == 1:  # and on the right as one column
+            return (self @ other[:, None])[..., 0]
 
         def backward(grad):
-            # A vector counts as a matrix with one row (left) or one column (right).
-            a2, b2 = a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b
-            grad = grad[..., None] if b.ndim == 1 else grad
-            grad = grad[..., None, :] if a.ndim == 1 else grad
             if self.requires_grad:  # dA = dC Bᵀ
-                da = matmul(grad, b2.swapaxes(-1, -2))
-                self.accumulate(unbroadcast(da, a2.shape).reshape(a.shape))
+                self.accumulate(matmul(grad, b.swapaxes(-1, -2)))
             if other.requires_grad:  # dB = Aᵀ dC
-                other.accumulate(transposed_matmul(a2, grad, b2.shape).reshape(b.shape))
+                other.accumulate(transposed_matmul(a, grad, b.shape))
 
         return Tensor.from_operation(matmul(a, b), (self, other), backward)
 
@@ -226,36 +205,34 @@ class Tensor:
 
     # ---- elementwise functions --------------------------------------------------------------
 
+    def _elementwise(self, out: np.ndarray, derivative):
+        """Return the result of a function of each element, given its derivative as a closure."""
+        return Tensor.from_operation(
+            out, (self,), lambda grad: self.accumulate(grad * derivative())
+        )
+
     def exp(self):
-        """Return e to the power of each element; its derivative is itself."""
+        """Return y = e to the power of x; dy/dx = y."""
         out = np.exp(self.data)
-        return Tensor.from_operation(out, (self,), lambda grad: self.accumulate(grad * out))
+        return self._elementwise(out, lambda: out)
 
     def log(self):
-        """Return the natural logarithm; its derivative is 1 / x."""
-        return Tensor.from_operation(
-            np.log(self.data), (self,), lambda grad: self.accumulate(grad / self.data)
-        )
+        """Return the natural logarithm of x; dy/dx = 1 / x."""
+        return self._elementwise(np.log(self.data), lambda: 1 / self.data)
 
     def sqrt(self):
-        """Return the square root y; its derivative is 1 / (2 y)."""
+        """Return y = √x; dy/dx = 1 / (2 y)."""
         out = np.sqrt(self.data)
-        return Tensor.from_operation(out, (self,), lambda grad: self.accumulate(grad / (2 * out)))
+        return self._elementwise(out, lambda: 0.5 / out)
 
     def tanh(self):
-        """Return the hyperbolic tangent y; its derivative is 1 - y²."""
+        """Return y = tanh x; dy/dx = 1 - y²."""
         out = np.tanh(self.data)
-        return Tensor.from_operation(
-            out, (self,), lambda grad: self.accumulate(grad * (1 - out * out))
-        )
+        return self._elementwise(out, lambda: 1 - out * out)
 
     def relu(self):
-        """Return max(x, 0); its derivative is 1 where x > 0 and 0 elsewhere."""
-        return Tensor.from_operation(
-            np.maximum(self.data, 0),
-            (self,),
-            lambda grad: self.accumulate(grad * (self.data > 0)),
-        )
+        """Return max(x, 0); dy/dx = 1 where x > 0 and 0 elsewhere."""
+        return self._elementwise(np.maximum(self.data, 0), lambda: self.data > 0)
 
     def masked_fill(self, mask: np.ndarray, value: float):
         """Return a copy with `value` where `mask` is True; no gradient flows through those."""
@@ -280,36 +257,31 @@ class Tensor:
 
     def mean(self, axis=None, keepdims=False):
         """Return the mean over `axis` (all axes by default)."""
-        count = self._count("mean", axis)
+        count = count_over("Tensor.mean", axis, self.shape)
         return self.sum(axis, keepdims) * (1.0 / count)
 
     def var(self, axis=None, keepdims=False):
         """Return the variance over `axis`: the mean of the squared deviations (divided by n)."""
-        count = self._count("var", axis)
         centred = self - self.mean(axis, keepdims=True)
-        return (centred * centred).sum(axis, keepdims) * (1.0 / count)
+        return (centred * centred).mean(axis, keepdims)
 
     def max(self, axis=None, keepdims=False):
         """Return the largest element over `axis`; equal ones share its gradient evenly."""
-        self._count("max", axis)
-        return self._extremum(self.data.max, axis, keepdims)
+        count_over("Tensor.max", axis, self.shape)
+        axis = axes_of("Tensor.max", axis, self.ndim)
+        largest = self.data.max(axis=axis, keepdims=True)
+
+        def backward(grad):
+            grad = grad if keepdims else np.expand_dims(grad, axis)
+            chosen = self.data == largest
+            self.accumulate(chosen * (grad / chosen.sum(axis=axis, keepdims=True)))
+
+        out = largest if keepdims else largest.squeeze(axis)
+        return Tensor.from_operation(out, (self,), backward)
 
     def min(self, axis=None, keepdims=False):
         """Return the smallest element over `axis`; equal ones share its gradient evenly."""
-        self._count("min", axis)
-        return self._extremum(self.data.min, axis, keepdims)
-
-    def _extremum(self, reduce, axis, keepdims):
-        axis = axes_of("Tensor.max", axis, self.ndim)
-        kept = reduce(axis=axis, keepdims=True)
-
-        def backward(grad):
-            chosen = self.data == kept
-            share = chosen / chosen.sum(axis=axis, keepdims=True)
-            self.accumulate((grad if keepdims else np.expand_dims(grad, axis)) * share)
-
-        out = kept if keepdims else kept.squeeze(axis)
-        return Tensor.from_operation(out, (self,), backward)
+        return -(-self).max(axis, keepdims)
 
     # ---- shape ------------------------------------------------------------------------------
 
@@ -409,7 +381,7 @@ class Tensor:
     __gt__ = _comparison(np.greater)
     __ge__ = _comparison(np.greater_equal)
 
-    def _operand(self, symbol, other, broadcast=True) -> "Tensor":
+    def _operand(self, symbol: str, other, broadcast: bool = True) -> "Tensor":
         """Return the other operand as a Tensor of this dtype, checked to fit."""
         if not isinstance(other, Tensor):
             try:
@@ -424,10 +396,3 @@ class Tensor:
                     f"Tensor {symbol}: shapes {self.shape} and {other.shape} do not broadcast"
                 ) from None
         return other
-
-    def _count(self, what, axis) -> int:
-        """Return how many elements a reduction takes together; none is an error."""
-        count = int(np.prod([self.shape[a] for a in axes_of(f"Tensor.{what}", axis, self.ndim)]))
-        if count == 0 and what in ("max", "min"):
-            raise ValueError(f"Tensor.{what}: no elements over axis {axis} of shape {self.shape}")
-        return count
