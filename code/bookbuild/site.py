@@ -1,0 +1,213 @@
+"""Makes the site: gives each page its furniture, adds the theme, and puts all into place."""
+
+import hashlib
+import html
+import posixpath
+import re
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from bookbuild.config import Book
+from bookbuild.document import RenderedPage
+from bookbuild.fonts import math_font
+from bookbuild.publish import PublishError, Report, publish
+from bookbuild.search import search_index
+
+THEME = Path(__file__).resolve().parents[2] / "assets" / "theme"
+STYLES = ["site.css", "code.css", "components.css"]
+SCRIPTS = ["site.js", "previews.js", "components.js", "search.js"]
+
+_LINK = re.compile(r'<(?:a|img|source|object|video|audio)\b[^>]*?\s(?:href|src|data)="([^"]*)"')
+
+
+class SiteError(Exception):
+    """The site cannot be made: what is wrong, and what to do."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A page in the navigation."""
+
+    href: str
+    number: str | None
+    title: str  # HTML
+    current: bool
+
+
+def write_site(book: Book, pages: list[RenderedPage]) -> Report:
+    """Write the site of `pages` to `book.output`.
+
+    Raises:
+        SiteError: a page refers to a file that is not in the book, the output folder holds
+            the book itself, or it cannot be written.
+    """
+    _check_output(book)
+    files = _theme(pages, book.root / ".bookcache")
+    for page in pages:
+        files.update(page.figures)
+        if page.notebook is not None:
+            text = nbformat.writes(page.notebook, version=4)
+            files[_notebook_href(page)] = (text.rstrip("\n") + "\n").encode()
+    files["search-index.js"] = search_index(pages).encode()
+    names = {page.entry.href for page in pages} | set(files)
+    for page in pages:
+        files.update(_linked_files(book, page, names))
+    # The pages come last: whoever loads one finds everything that it needs.
+    template = _template()
+    versions = {name: _digest(content) for name, content in files.items()}
+    for index, page in enumerate(pages):
+        files[page.entry.href] = _page(template, book, pages, index, versions).encode()
+    try:
+        return publish(files, book.output)
+    except PublishError as error:
+        raise SiteError(str(error)) from None
+
+
+def _check_output(book: Book) -> None:
+    output = book.output.resolve()
+    if any(path.resolve().is_relative_to(output) for path in [book.root, *_sources(book)]):
+        raise SiteError(
+            f"{book.output}: the site cannot be written over the book's own files; "
+            "name a folder of its own in _quarto.yml (project: output-dir: _site)"
+        )
+
+
+def _sources(book: Book) -> list[Path]:
+    return [entry.source for entry in book.entries]
+
+
+def _theme(pages: list[RenderedPage], cache: Path) -> dict[str, bytes]:
+    files = {f"assets/theme/{name}": (THEME / name).read_bytes() for name in STYLES + SCRIPTS}
+    try:
+        font = math_font([page.body + page.title_html for page in pages], cache)
+    except OSError as error:
+        raise SiteError(
+            f"{cache}: the font of the formulas cannot be kept there: {error.strerror}; "
+            "make the folder writable and build again"
+        ) from None
+    files["assets/theme/stix-two-math.woff2"] = font
+    files["assets/theme/OFL.txt"] = (THEME / "OFL.txt").read_bytes()
+    return files
+
+
+def _template():
+    environment = Environment(
+        loader=FileSystemLoader(THEME, encoding="utf-8"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    return environment.get_template("page.html")
+
+
+def _page(
+    template, book: Book, pages: list[RenderedPage], index: int, versions: dict[str, str]
+) -> str:
+    page = pages[index]
+
+    def to(href: str) -> str:
+        """The address of a file of the site, seen from this page."""
+        return posixpath.relpath(href, posixpath.dirname(page.entry.href) or ".")
+
+    def asset(name: str) -> str:
+        """As `to`, with a version, so that a browser does not show an old one."""
+        return f"{to(name)}?v={versions[name]}"
+
+    depth = page.entry.href.count("/")
+    front = page.entry.source.stem == "index"
+    return template.render(
+        book=book,
+        page=page,
+        front=front,
+        lang=book.meta.get("lang") or "en",
+        to=to,
+        asset=asset,
+        root="../" * depth,
+        styles=[asset(f"assets/theme/{name}") for name in STYLES],
+        scripts=[asset(f"assets/theme/{name}") for name in SCRIPTS],
+        index=asset("search-index.js"),
+        parts=_navigation(pages, index, to),
+        previous=_neighbour(pages, index - 1, to),
+        next=_neighbour(pages, index + 1, to),
+        toc=nest(page.toc),
+        notebook=to(_notebook_href(page)) if page.notebook is not None else None,
+        edit=_edit_url(book, page),
+    )
+
+
+def _navigation(pages: list[RenderedPage], index: int, to) -> list[tuple[str | None, list[Link]]]:
+    """The chapters, in order, under their parts."""
+    links = [
+        (page.entry.part, Link(to(page.entry.href), page.number, page.title_html, i == index))
+        for i, page in enumerate(pages)
+    ]
+    return [
+        (part, [link for _, link in group]) for part, group in groupby(links, key=lambda x: x[0])
+    ]
+
+
+def _neighbour(pages: list[RenderedPage], index: int, to) -> Link | None:
+    if not 0 <= index < len(pages):
+        return None
+    page = pages[index]
+    return Link(to(page.entry.href), page.number, page.title_html, False)
+
+
+def nest(toc: list) -> list[dict]:
+    """The contents as a tree: each item with the deeper ones that follow it."""
+    tree, path = [], []
+    for item in toc:
+        while path and path[-1][0] >= item.level:
+            path.pop()
+        node = {"id": item.id, "html": item.html, "children": []}
+        (path[-1][1]["children"] if path else tree).append(node)
+        path.append((item.level, node))
+    return tree
+
+
+def _notebook_href(page: RenderedPage) -> str:
+    return page.entry.href.removesuffix(".html") + ".ipynb"
+
+
+def _edit_url(book: Book, page: RenderedPage) -> str | None:
+    """Where the page's source is edited, as Quarto builds it from repo-url."""
+    if not book.repo_url:
+        return None
+    options = book.meta.get("book") or {}
+    branch = options.get("repo-branch") or "main"
+    folder = str(options.get("repo-subdir") or "").strip("/")
+    source = page.entry.source.relative_to(book.root).as_posix()
+    path = f"{folder}/{source}" if folder else source
+    return f"{book.repo_url.rstrip('/')}/edit/{branch}/{path}"
+
+
+def _linked_files(book: Book, page: RenderedPage, names: set[str]) -> dict[str, bytes]:
+    """The files of the book that a page shows or offers and that no build step makes."""
+    files = {}
+    folder = posixpath.dirname(page.entry.href)
+    source = page.entry.source.relative_to(book.root).as_posix()
+    for link in _LINK.findall(page.body):
+        url = urlsplit(html.unescape(link))
+        if url.scheme or url.netloc or not url.path:
+            continue
+        name = posixpath.normpath(posixpath.join(folder, unquote(url.path)))
+        if name in names:
+            continue
+        path = book.root / name
+        if name.startswith(("../", "/")) or not path.is_file():
+            raise SiteError(
+                f"{source}: refers to {url.path}, which is not a file of the book; "
+                "write the path from the chapter's own folder"
+            )
+        files[name] = path.read_bytes()
+    return files
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:8]
