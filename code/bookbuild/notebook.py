@@ -28,15 +28,11 @@ class Cell:
     """One runnable cell of a chapter. Lines count from 1."""
 
     source: str  # the code as it runs: dedented, without its `#|` lines
-    options: dict  # the `#|` lines as YAML
+    options: dict  # the `#|` lines as YAML, over the front matter's `execute:` defaults
     line: int  # the opening fence
     end: int  # the closing fence
     indent: str  # white space before the fence (a cell in a list item)
-
-    @property
-    def code_line(self) -> int:
-        """The line of the first line of `source`."""
-        return self.end - len(self.source.splitlines())
+    code_line: int  # the first line of `source`
 
     @property
     def tags(self) -> list[str]:
@@ -58,6 +54,7 @@ class Computed:
     line: int
     after: int  # how many cells run before it is evaluated
     start: int  # where `typed` stands in the line, for rewriting it
+    tolerance: float | None = None  # relative, where another CPU may round to another digit
 
 
 @dataclass(frozen=True)
@@ -79,9 +76,12 @@ class Chapter:
 # As in Quarto: the language, then a blank, comma or nothing, then anything up to the brace.
 _CELL = re.compile(r"^(?P<indent>\s*)(?P<ticks>```+)\s*\{python(?:\s*[ ,.#].*)?\}\s*$")
 _FENCE = re.compile(r"^\s*(?P<ticks>```+|~~~+)(?P<info>.*)$")
-_OPTION = re.compile(r"^\s*#\|(?P<yaml>.*)$")
+_OPTION = re.compile(r"^\s*#\s*\|(?P<yaml>.*)$")
+# Options that the front matter may set for all cells of the chapter, under `execute:`.
+_DEFAULTS = ("eval", "error", "echo", "output", "include", "warning")
 _COMPUTED = re.compile(
-    r'\[(?P<typed>[^\]\n]*)\]\{\.computed\s+expr="(?P<expr>(?:\\.|[^"\\])*)"\s*\}'
+    r'\[(?P<typed>[^\]\n]*)\]\{\.computed\s+expr="(?P<expr>(?:\\.|[^"\\])*)"'
+    r'(?:\s+tolerance="(?P<tolerance>[^"]*)")?\s*\}'
 )
 _INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
@@ -95,13 +95,14 @@ def read_chapter(path: Path) -> Chapter:
         FileNotFoundError: there is no such file.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise ChapterError(path, line, "not UTF-8; save the chapter as UTF-8") from None
-    lines = text.splitlines()
+    # Not splitlines: a form feed or a line separator is not the end of a line for Quarto.
+    lines = text.removesuffix("\n").split("\n")
     front, body_start = _front_matter(path, lines)
-    cells, prose = _split(path, lines, body_start)
+    cells, prose = _split(path, lines, body_start, _defaults(path, front))
     return Chapter(path, front, lines, body_start, cells, _find_computed(path, lines, prose, cells))
 
 
@@ -120,10 +121,16 @@ def to_notebook(chapter: Chapter) -> nbformat.NotebookNode:
         numbers.setdefault(number.after, []).append(number)
     for index, cell in enumerate([None, *chapter.cells]):
         if cell is not None:
-            where = {"line": cell.line, "cell": index, "options": cell.options}
+            where = {
+                "line": cell.line, "code_line": cell.code_line, "cell": index,
+                "options": cell.options,
+            }  # fmt: skip
             nb.cells.append(_code_cell(f"c{index}", cell.source, cell.tags, where))
         for i, number in enumerate(numbers.get(index, [])):
-            where = {"line": number.line, "typed": number.typed, "expr": number.expr}
+            where = {
+                "line": number.line, "typed": number.typed, "expr": number.expr,
+                "start": number.start, "tolerance": number.tolerance,
+            }  # fmt: skip
             source = f"print({number.expr})"
             nb.cells.append(_code_cell(f"n{index}-{i}", source, ["computed"], where))
     return nb
@@ -143,7 +150,16 @@ def _front_matter(path: Path, lines: list[str]) -> tuple[dict, int]:
     raise ChapterError(path, 1, "the front matter that opens here is not closed; end it with ---")
 
 
-def _split(path: Path, lines: list[str], start: int) -> tuple[list[Cell], list[int]]:
+def _defaults(path: Path, front: dict) -> dict:
+    execute = front.get("execute") or {}
+    if not isinstance(execute, dict):
+        raise ChapterError(path, 2, f"execute is {execute!r}; write `key: value` lines under it")
+    return {key: execute[key] for key in _DEFAULTS if key in execute}
+
+
+def _split(
+    path: Path, lines: list[str], start: int, defaults: dict
+) -> tuple[list[Cell], list[int]]:
     """The cells, and the indices of the lines that are prose."""
     cells, prose, i = [], [], start
     while i < len(lines):
@@ -160,22 +176,42 @@ def _split(path: Path, lines: list[str], start: int) -> tuple[list[Cell], list[i
                 path, i + 1, f"the {what} that opens here is not closed; end it with {ticks}"
             )
         if cell:
-            cells.append(_cell(path, lines, i, end, cell["indent"]))
+            _check_close(path, lines, end, fence["ticks"])
+            cells.append(_cell(path, lines, i, end, cell["indent"], defaults))
+        elif fence["ticks"][0] == "~":
+            _check_tildes(path, lines, i, end)
         i = end + 1
     return cells, prose
 
 
-def _cell(path: Path, lines: list[str], start: int, end: int, indent: str) -> Cell:
+def _check_close(path: Path, lines: list[str], end: int, ticks: str) -> None:
+    """Quarto closes a cell at as many ticks as opened it, Pandoc at as many or more."""
+    if lines[end].strip() != ticks:
+        raise ChapterError(
+            path, end + 1, f"the cell opens with {ticks} and closes with other ticks; use {ticks}"
+        )
+
+
+def _check_tildes(path: Path, lines: list[str], start: int, end: int) -> None:
+    """Quarto runs a cell that Pandoc takes for text, between tildes."""
+    for i in range(start + 1, end):
+        if _CELL.match(lines[i]):
+            raise ChapterError(
+                path, i + 1, "a cell between tildes; to show it, write ```{{python}} or ````"
+            )
+
+
+def _cell(path: Path, lines: list[str], start: int, end: int, indent: str, defaults: dict) -> Cell:
     body = lines[start + 1 : end]
     n = next((k for k, line in enumerate(body) if not _OPTION.match(line)), len(body))
     options = "\n".join(_OPTION.match(line)["yaml"].removeprefix(" ") for line in body[:n])
     code = [line.removeprefix(indent) for line in body[n:]]
     if indent:
-        code = textwrap.dedent("\n".join(code)).splitlines()
-    while code and not code[0].strip():
-        code = code[1:]
-    source = "\n".join(code).rstrip()
-    return Cell(source, _yaml(path, start + 2, options, "cell options"), start + 1, end + 1, indent)
+        code = textwrap.dedent("\n".join(code)).split("\n")
+    blank = next((k for k, line in enumerate(code) if line.strip()), 0)
+    source = "\n".join(code[blank:]).rstrip()
+    options = defaults | _yaml(path, start + 2, options, "cell options")
+    return Cell(source, options, start + 1, end + 1, indent, start + 2 + n + blank)
 
 
 def _yaml(path: Path, line: int, text: str, what: str) -> dict:
@@ -199,17 +235,32 @@ def _find_computed(
     found = []
     places = [(i, sum(cell.end <= i for cell in cells)) for i in prose]
     for number, cell in enumerate(cells, 1):
-        places += [(i, number) for i in range(cell.line, cell.end) if _OPTION.match(lines[i])]
+        places += [
+            (i, number) for i in range(cell.line, cell.code_line - 1) if _OPTION.match(lines[i])
+        ]
     for i, after in sorted(places):
         code = [m.span() for m in _INLINE_CODE.finditer(lines[i])]
         shown = lambda at, spans=code: any(a <= at < b for a, b in spans)  # noqa: E731
         matches = [m for m in _COMPUTED.finditer(lines[i]) if not shown(m.start())]
         for m in matches:
             expr = re.sub(r"\\(.)", r"\1", m["expr"])
-            found.append(Computed(m["typed"], expr, i + 1, after, m.start("typed")))
+            tolerance = _tolerance(path, i + 1, m["tolerance"])
+            found.append(Computed(m["typed"], expr, i + 1, after, m.start("typed"), tolerance))
         written = [m for m in re.finditer(r"\{\.computed", lines[i]) if not shown(m.start())]
         if len(written) > len(matches):
             raise ChapterError(
                 path, i + 1, 'a computed number is written [value]{.computed expr="expression"}'
             )
     return found
+
+
+def _tolerance(path: Path, line: int, given: str | None) -> float | None:
+    try:
+        value = None if given is None else float(given)
+    except ValueError:
+        value = -1.0
+    if value is not None and not 0 <= value < 1:
+        raise ChapterError(
+            path, line, f"tolerance is {given!r}; give a share of the number, from 0 to below 1"
+        )
+    return value
