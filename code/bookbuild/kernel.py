@@ -1,0 +1,134 @@
+"""The kernel a chapter runs in, the same for the build and for the check.
+
+What a chapter computes must not depend on how many chapters run beside it, on the
+user's settings or on where the clone stands. So the kernel has one BLAS thread, fixed
+hash seeds, no GPU, none of the user's IPython and matplotlib settings, and Quarto's
+figure size.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+_PINNED = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "COLUMNS": "80",
+}
+# Settings of the surrounding shell that would show in outputs.
+_DROPPED = ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT", "FORCE_COLOR")
+_SOCKET_LIMIT = 100  # bytes of a path that Linux and macOS take for a socket, and room to spare
+
+
+@dataclass(frozen=True)
+class FigureSettings:
+    """How figures are drawn where a chapter says nothing: Quarto's options and defaults."""
+
+    width: float = 7.0  # inches
+    height: float = 5.0
+    dpi: float = 96.0
+    format: str = "retina"
+
+    @classmethod
+    def of(cls, *sources: dict) -> "FigureSettings":
+        """The settings of the first source (most specific first) that has each of them."""
+        given = {}
+        for source in reversed(sources):
+            for key in ("width", "height", "dpi", "format"):
+                if f"fig-{key}" in source:
+                    given[key] = source[f"fig-{key}"]
+        return cls(**given)
+
+
+def pinned_environment(root: Path) -> dict[str, str]:
+    """The environment of everything that runs chapters of the book at `root`."""
+    env = {key: value for key, value in os.environ.items() if key not in _DROPPED}
+    path = [str(root / "code"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return env | _PINNED | {"PYTHONPATH": os.pathsep.join(path)}
+
+
+class Workspace:
+    """A temporary folder with what one kernel needs; a context manager."""
+
+    def __init__(self, root: Path, figures: FigureSettings):
+        self.root, self.figures = root, figures
+
+    def __enter__(self) -> "Workspace":
+        self._folder = tempfile.TemporaryDirectory(prefix="book-", ignore_cleanup_errors=True)
+        self.path = Path(self._folder.name)
+        (self.path / "matplotlibrc").write_text(
+            f"figure.figsize: {self.figures.width}, {self.figures.height}\n"
+            f"figure.dpi: {self.figures.dpi}\n"
+            "savefig.dpi: figure\n",
+            encoding="utf-8",
+        )
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._folder.cleanup()
+
+    def manager(self, cls: type):
+        """A kernel manager of the class `cls`, for this interpreter and over ipc if it can be.
+
+        (ipykernel warns about TCP, which other users of the machine can read.)
+        """
+        import ipykernel.kernelspec
+        from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+
+        class ThisInterpreter(KernelSpecManager):
+            def get_kernel_spec(self, kernel_name):
+                resources = ipykernel.kernelspec.RESOURCES
+                return KernelSpec(resource_dir=resources, **ipykernel.kernelspec.get_kernel_dict())
+
+        km = cls(kernel_name="python3", kernel_spec_manager=ThisInterpreter())
+        km.connection_file = str(self.path / "kernel.json")
+        socket = str(self.path / "kernel-ipc")
+        if sys.platform != "win32" and len(os.fsencode(socket)) < _SOCKET_LIMIT:
+            km.transport, km.ip = "ipc", socket
+        return km
+
+    def start_arguments(self) -> dict:
+        """Keyword arguments for the manager's `start_kernel`."""
+        env = pinned_environment(self.root) | {
+            "MATPLOTLIBRC": str(self.path / "matplotlibrc"),
+            "IPYTHONDIR": str(self.path / "ipython"),
+        }
+        arguments = [
+            f"--InlineBackend.figure_formats={self.figures.format}",
+            "--HistoryManager.enabled=False",
+        ]
+        return {"cwd": str(self.root), "env": env, "extra_arguments": arguments}
+
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CELL_FILE = re.compile(r"\S*ipykernel_\d+[/\\]\d+\.py")
+_SITE_PACKAGES = re.compile(r"[^\s\"'(<>:]*[/\\](?:site|dist)-packages[/\\]")
+_STANDARD_LIBRARY = re.compile(r"[^\s\"'(<>:]*[/\\]lib[/\\]python3\.\d+[/\\]")
+
+
+def strip_ansi(text: str) -> str:
+    """The text without the codes that colour it in a terminal."""
+    return _ANSI.sub("", text)
+
+
+def without_machine_paths(text: str, root: Path) -> str:
+    """The text as it reads on every machine: files of the book relative to its root."""
+    text = text.replace(str(root) + os.sep, "").replace(str(root), ".")
+    text = _CELL_FILE.sub("<cell>", text)
+    text = _SITE_PACKAGES.sub("site-packages/", text)
+    return _STANDARD_LIBRARY.sub("python/", text)
+
+
+def line_in_cell(traceback: list[str]) -> int | None:
+    """The line of the running cell at which an error arose, from IPython's traceback."""
+    found = re.search(r"Cell In\s*\[\d+\], line (\d+)", strip_ansi("\n".join(traceback)))
+    return int(found[1]) if found else None
