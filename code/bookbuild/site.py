@@ -19,8 +19,9 @@ from bookbuild.publish import PublishError, Report, publish
 from bookbuild.search import search_index
 
 THEME = Path(__file__).resolve().parents[2] / "assets" / "theme"
-STYLES = ["site.css", "code.css", "components.css"]
-SCRIPTS = ["site.js", "previews.js", "components.js", "search.js"]
+STYLES = ["site.css", "content.css", "code.css", "components.css"]
+PRINT = "print.css"
+SCRIPTS = ["site.js", "tabs.js", "previews.js", "components.js", "search.js"]
 
 _LINK = re.compile(r'<(?:a|img|source|object|video|audio)\b[^>]*?\s(?:href|src|data)="([^"]*)"')
 
@@ -36,6 +37,7 @@ class Link:
     href: str
     number: str | None
     title: str  # HTML
+    front: bool  # the page that has the book's own title
     current: bool
 
 
@@ -82,7 +84,7 @@ def _sources(book: Book) -> list[Path]:
 
 
 def _theme(pages: list[RenderedPage], cache: Path) -> dict[str, bytes]:
-    files = {f"assets/theme/{name}": (THEME / name).read_bytes() for name in STYLES + SCRIPTS}
+    files = {f"assets/theme/{name}": (THEME / name).read_bytes() for name in [*STYLES, PRINT, *SCRIPTS]}
     try:
         font = math_font([page.body + page.title_html for page in pages], cache)
     except OSError as error:
@@ -130,6 +132,7 @@ def _page(
         asset=asset,
         root="../" * depth,
         styles=[asset(f"assets/theme/{name}") for name in STYLES],
+        print=asset(f"assets/theme/{PRINT}"),
         scripts=[asset(f"assets/theme/{name}") for name in SCRIPTS],
         index=asset("search-index.js"),
         parts=_navigation(pages, index, to),
@@ -143,10 +146,7 @@ def _page(
 
 def _navigation(pages: list[RenderedPage], index: int, to) -> list[tuple[str | None, list[Link]]]:
     """The chapters, in order, under their parts."""
-    links = [
-        (page.entry.part, Link(to(page.entry.href), page.number, page.title_html, i == index))
-        for i, page in enumerate(pages)
-    ]
+    links = [(page.entry.part, _link(page, to, i == index)) for i, page in enumerate(pages)]
     return [
         (part, [link for _, link in group]) for part, group in groupby(links, key=lambda x: x[0])
     ]
@@ -155,8 +155,12 @@ def _navigation(pages: list[RenderedPage], index: int, to) -> list[tuple[str | N
 def _neighbour(pages: list[RenderedPage], index: int, to) -> Link | None:
     if not 0 <= index < len(pages):
         return None
-    page = pages[index]
-    return Link(to(page.entry.href), page.number, page.title_html, False)
+    return _link(pages[index], to)
+
+
+def _link(page: RenderedPage, to, current: bool = False) -> Link:
+    front = page.entry.source.stem == "index"
+    return Link(to(page.entry.href), page.number, page.title_html, front, current)
 
 
 def nest(toc: list) -> list[dict]:
