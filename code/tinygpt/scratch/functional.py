@@ -78,7 +78,7 @@ def softmax(x: Float[Tensor, "..."], axis: int = -1, where=None) -> Float[Tensor
     (axis,) = axes_of("softmax", axis, x.ndim)
     scores = x.data
     if where is not None:
-        where = boolean_mask("softmax", where, x.shape)
+        where = boolean_mask("softmax", "where", where, x.shape)
         scores = np.where(where, scores, scores.dtype.type(-np.inf))
     p = scores - _finite_max(scores, axis)
     np.exp(p, out=p)
@@ -264,18 +264,18 @@ def dropout(x: Float[Tensor, "..."], p: float, rng: np.random.Generator) -> Floa
     return Tensor.from_operation(x.data * factor, (x,), lambda g: x.accumulate(g * factor))
 
 
-def where(condition: np.ndarray, x: Tensor, y: Tensor) -> Tensor:
+def where(condition, x, y) -> Tensor:
     """Take x where condition is True and y elsewhere; so do the gradients."""
-    if not isinstance(condition, np.ndarray) or condition.dtype != np.bool_:
-        raise TypeError(f"where: condition must be a boolean array, got {describe(condition)}")
     x = x if isinstance(x, Tensor) else Tensor(x, dtype=getattr(y, "dtype", None))
     y = y if isinstance(y, Tensor) else Tensor(y, dtype=x.dtype)
     try:
-        out = np.where(condition, x.data, y.data)
+        shape = np.broadcast_shapes(x.shape, y.shape, np.shape(condition))
     except ValueError:
         raise ValueError(
-            f"where: shapes {condition.shape}, {x.shape} and {y.shape} do not broadcast"
+            f"where: shapes {np.shape(condition)}, {x.shape} and {y.shape} do not broadcast"
         ) from None
+    condition = boolean_mask("where", "condition", condition, shape)
+    out = np.where(condition, x.data, y.data)
 
     def backward(grad):
         x.accumulate(np.where(condition, grad, 0))

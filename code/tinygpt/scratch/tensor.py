@@ -74,7 +74,7 @@ class Tensor:
         out._backward = backward if out.requires_grad else None
         return out
 
-    def accumulate(self, grad: np.ndarray):
+    def accumulate(self, grad):
         """Add `grad` to this tensor's gradient, summed over the axes that broadcasting added.
 
         The array is handed over: the caller keeps no other use for it, so that later
@@ -82,9 +82,7 @@ class Tensor:
         """
         if not self.requires_grad:
             return
-        grad = unbroadcast(grad, self.data.shape)
-        if grad.dtype != self.data.dtype:
-            grad = grad.astype(self.data.dtype)
+        grad = unbroadcast(np.asarray(grad, self.data.dtype), self.data.shape)
         if self.grad is None:
             self.grad = grad
         else:
@@ -178,10 +176,10 @@ class Tensor:
         other = self._operand("@", other, broadcast=False)
         a, b = self.data, other.data
         check_matmul("Tensor @", a.shape, b.shape)
-        if a.ndim == 1:  # a vector on the left counts as one row
-            return (self[None, :] @ other)[..., 0, :]
-        if b.ndim == 1:  # and on the right as one column
+        if b.ndim == 1:  # a vector on the right counts as one column
             return (self @ other[:, None])[..., 0]
+        if a.ndim == 1:  # and on the left as one row
+            return (self[None, :] @ other)[..., 0, :]
 
         def backward(grad):
             if self.requires_grad:  # dA = dC Bᵀ
@@ -205,7 +203,7 @@ class Tensor:
 
     # ---- elementwise functions --------------------------------------------------------------
 
-    def _elementwise(self, out: np.ndarray, derivative):
+    def _elementwise(self, out, derivative):
         """Return the result of a function of each element, given its derivative as a closure."""
         return Tensor.from_operation(
             out, (self,), lambda grad: self.accumulate(grad * derivative())
@@ -234,9 +232,9 @@ class Tensor:
         """Return max(x, 0); dy/dx = 1 where x > 0 and 0 elsewhere."""
         return self._elementwise(np.maximum(self.data, 0), lambda: self.data > 0)
 
-    def masked_fill(self, mask: np.ndarray, value: float):
+    def masked_fill(self, mask, value: float):
         """Return a copy with `value` where `mask` is True; no gradient flows through those."""
-        mask = boolean_mask("Tensor.masked_fill", mask, self.shape)
+        mask = boolean_mask("Tensor.masked_fill", "mask", mask, self.shape)
         return Tensor.from_operation(
             np.where(mask, self.dtype.type(value), self.data),
             (self,),
@@ -315,7 +313,8 @@ class Tensor:
 
     def swapaxes(self, axis1: int, axis2: int):
         """Return the tensor with two axes exchanged."""
-        axes_of("Tensor.swapaxes", (axis1, axis2), self.ndim)
+        (axis1,) = axes_of("Tensor.swapaxes", axis1, self.ndim)
+        (axis2,) = axes_of("Tensor.swapaxes", axis2, self.ndim)
         return Tensor.from_operation(
             self.data.swapaxes(axis1, axis2),
             (self,),

@@ -64,17 +64,17 @@ def ids_below(where: str, name: str, ids: np.ndarray, limit: int) -> np.ndarray:
     return ids
 
 
-def boolean_mask(where: str, mask, shape: tuple[int, ...]) -> np.ndarray:
+def boolean_mask(where: str, name: str, mask, shape: tuple[int, ...]) -> np.ndarray:
     """Return `mask`, or say that it must be boolean and broadcast to `shape`."""
-    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-        raise TypeError(f"{where}: mask must be a boolean NumPy array, got {describe(mask)}")
+    if not isinstance(mask, (np.ndarray, np.bool_)) or mask.dtype != np.bool_:
+        raise TypeError(f"{where}: {name} must be a boolean NumPy array, got {describe(mask)}")
     try:
         fits = np.broadcast_shapes(mask.shape, shape) == shape
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(f"{where}: mask of shape {mask.shape} does not broadcast to {shape}")
-    return mask
+        raise ValueError(f"{where}: {name} of shape {mask.shape} does not broadcast to {shape}")
+    return np.asarray(mask)
 
 
 def is_integer(value) -> bool:
