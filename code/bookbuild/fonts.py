@@ -11,7 +11,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable
-from importlib import resources
+from importlib import metadata
 from io import BytesIO
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def math_font(pages: Iterable[str], cache: Path) -> bytes:
     characters = set(_ALWAYS) | {_italic(c) for c in string.ascii_letters}
     for page in pages:
         characters |= math_characters(page)
-    source = resources.files("ziamath.fonts").joinpath("STIXTwoMath-Regular.ttf").read_bytes()
+    source = _whole_font()
     key = hashlib.sha256(source + "".join(sorted(characters)).encode()).hexdigest()[:16]
     kept = cache / f"stix-two-math-{key}.woff2"
     if kept.is_file():
@@ -60,6 +60,12 @@ def math_characters(page: str) -> set[str]:
         found |= set(html.unescape(_TAG.sub("", formula)))
         found |= {_italic(html.unescape(letter)) for letter in _SINGLE_LETTER.findall(formula)}
     return {c for c in found if c.isprintable()}
+
+
+def _whole_font() -> bytes:
+    # Read where it is installed: importing the package would draw in much more.
+    package = metadata.distribution("ziamath")
+    return Path(package.locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf")).read_bytes()
 
 
 def _italic(letter: str) -> str:

@@ -5,6 +5,7 @@ import html
 import posixpath
 import re
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
 from itertools import groupby
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -37,7 +38,6 @@ class Link:
     href: str
     number: str | None
     title: str  # HTML
-    front: bool  # the page that has the book's own title
     current: bool
 
 
@@ -84,17 +84,25 @@ def _sources(book: Book) -> list[Path]:
 
 
 def _theme(pages: list[RenderedPage], cache: Path) -> dict[str, bytes]:
-    files = {f"assets/theme/{name}": (THEME / name).read_bytes() for name in [*STYLES, PRINT, *SCRIPTS]}
+    names = [*STYLES, PRINT, *SCRIPTS, "OFL.txt"]
+    files = {f"assets/theme/{name}": (THEME / name).read_bytes() for name in names}
     try:
         font = math_font([page.body + page.title_html for page in pages], cache)
+    except PackageNotFoundError:
+        raise SiteError(
+            "the font of the formulas is in the package ziamath, which is not installed; "
+            "install the requirements: pip install -r requirements.lock"
+        ) from None
     except OSError as error:
         raise SiteError(
             f"{cache}: the font of the formulas cannot be kept there: {error.strerror}; "
             "make the folder writable and build again"
         ) from None
-    files["assets/theme/stix-two-math.woff2"] = font
-    files["assets/theme/OFL.txt"] = (THEME / "OFL.txt").read_bytes()
-    return files
+    # With a version, as every file of the theme: a browser must not keep the old subset.
+    files["assets/theme/site.css"] = files["assets/theme/site.css"].replace(
+        b"stix-two-math.woff2", f"stix-two-math.woff2?v={_digest(font)}".encode()
+    )
+    return {"assets/theme/stix-two-math.woff2": font, **files}
 
 
 def _template():
@@ -135,32 +143,29 @@ def _page(
         print=asset(f"assets/theme/{PRINT}"),
         scripts=[asset(f"assets/theme/{name}") for name in SCRIPTS],
         index=asset("search-index.js"),
-        parts=_navigation(pages, index, to),
-        previous=_neighbour(pages, index - 1, to),
-        next=_neighbour(pages, index + 1, to),
+        parts=_navigation(book, pages, index, to),
+        previous=_link(book, pages[index - 1], to) if index > 0 else None,
+        next=_link(book, pages[index + 1], to) if index + 1 < len(pages) else None,
         toc=nest(page.toc),
         notebook=to(_notebook_href(page)) if page.notebook is not None else None,
         edit=_edit_url(book, page),
     )
 
 
-def _navigation(pages: list[RenderedPage], index: int, to) -> list[tuple[str | None, list[Link]]]:
+def _navigation(
+    book: Book, pages: list[RenderedPage], index: int, to
+) -> list[tuple[str | None, list[Link]]]:
     """The chapters, in order, under their parts."""
-    links = [(page.entry.part, _link(page, to, i == index)) for i, page in enumerate(pages)]
+    links = [(page.entry.part, _link(book, page, to, i == index)) for i, page in enumerate(pages)]
     return [
         (part, [link for _, link in group]) for part, group in groupby(links, key=lambda x: x[0])
     ]
 
 
-def _neighbour(pages: list[RenderedPage], index: int, to) -> Link | None:
-    if not 0 <= index < len(pages):
-        return None
-    return _link(pages[index], to)
-
-
-def _link(page: RenderedPage, to, current: bool = False) -> Link:
-    front = page.entry.source.stem == "index"
-    return Link(to(page.entry.href), page.number, page.title_html, front, current)
+def _link(book: Book, page: RenderedPage, to, current: bool = False) -> Link:
+    # A front page has the book's title, which stands above the navigation already.
+    title = "Front page" if page.title == book.title else page.title_html
+    return Link(to(page.entry.href), page.number, title, current)
 
 
 def nest(toc: list) -> list[dict]:
