@@ -1,0 +1,302 @@
+"""The chapters and cells that the pytest plugin collects; see check.py."""
+
+import time
+from collections import defaultdict
+from pathlib import Path
+from queue import Empty
+
+import pytest
+from jupyter_client.manager import KernelManager
+from nbformat import NotebookNode
+from nbval.kernel import RunningKernel
+from nbval.plugin import IPyNbCell, IPyNbFile
+
+from bookbuild.cache import FOLDER as CACHE
+from bookbuild.compare import Difference, Tolerances, find_difference, normal_outputs
+from bookbuild.config import Book
+from bookbuild.execute import describe_error, prepare_chapter
+from bookbuild.kernel import Workspace
+from bookbuild.notebook import ChapterError, read_chapter
+from bookbuild.reference import (
+    FOLDER,
+    printed_number,
+    read_reference,
+    reference_path,
+    same_number,
+)
+
+
+class Failure(Exception):
+    """What a reader of the report needs to know, in a few lines."""
+
+
+class DeadKernel(RuntimeError):
+    """The kernel ended while a cell ran."""
+
+
+class ChapterKernel(RunningKernel):
+    """nbval's kernel, started like the build's."""
+
+    def __init__(self, workspace: Workspace):
+        # Not RunningKernel.__init__: it starts the kernel over TCP and with the user's settings.
+        self.km = workspace.manager(KernelManager)
+        with (workspace.path / "kernel.log").open("wb") as log:
+            self.km.start_kernel(**workspace.start_arguments(), stdout=log, stderr=log)
+        self.kc = self.km.client()
+        self.kc.start_channels()
+        try:
+            self.kc.wait_for_ready(timeout=60)
+        except RuntimeError:
+            self.stop()
+            raise
+
+    def execute_cell_input(self, cell_input: str, allow_stdin: bool | None = None) -> str:
+        # With store_history, IPython sees the `;` that keeps a cell from showing its value.
+        return self.kc.execute(
+            cell_input, store_history=True, allow_stdin=False, stop_on_error=False
+        )
+
+    def await_reply(self, msg_id: str, timeout: float | None = None) -> None:
+        deadline = time.monotonic() + (timeout or 3600)
+        while time.monotonic() < deadline:
+            try:
+                return super().await_reply(msg_id, timeout=min(1, deadline - time.monotonic()))
+            except Empty:
+                if not self.is_alive():
+                    raise DeadKernel from None
+        raise Empty
+
+
+class ChapterFile(IPyNbFile):
+    """One chapter: an item for its expected outputs as a whole, and one for each cell."""
+
+    def __init__(self, *, book: Book, **kwargs):
+        super().__init__(**kwargs)
+        self.book = book
+        self.items: list[CellItem] = []
+        self.done = 0  # how many of the items have run in the kernel
+        self.broken: str | None = None  # where a cell failed in such a way that none can follow
+        self.workspace: Workspace | None = None
+
+    def collect(self):
+        source = self.book.root / self.path.resolve().relative_to(self.book.root.resolve())
+        try:
+            self.run = prepare_chapter(self.book.meta, self.book.root, read_chapter(source))
+            tolerances = [self._tolerances(cell) for cell in self.run.chapter.cells]
+        except ChapterError as error:
+            raise self.CollectError(str(error)) from None
+        path = reference_path(self.book.root, source)
+        name = (FOLDER / self.run.name).with_suffix(".ipynb").as_posix()
+        problem, expected = _match(self.run.nb, self.run.name, path, name)
+        yield ReferenceItem.from_parent(self, name="reference", problem=problem)
+        if expected is None:
+            return
+        numbers = defaultdict(int)
+        for index, cell in enumerate(self.run.nb.cells):
+            if "skip-execution" in cell.metadata.tags:
+                continue
+            where = cell.metadata["book"]
+            label = f"line-{where['line']}"
+            if "expr" in where:
+                numbers[where["line"]] += 1
+                label += f"-number-{numbers[where['line']]}"
+                allowed = Tolerances()
+            else:
+                allowed = tolerances[where["cell"] - 1]
+            item = CellItem.from_parent(
+                self, name=label, index=index, cell=cell, allowed=allowed,
+                reference=expected.get(cell.id),
+            )  # fmt: skip
+            self.items.append(item)
+            yield item
+
+    def _tolerances(self, cell) -> Tolerances:
+        try:
+            return Tolerances.of(cell)
+        except ValueError as error:
+            raise ChapterError(self.path, cell.line, str(error)) from None
+
+    def setup(self) -> None:
+        """The kernel starts with the first cell that is to run (see `kernel_for`)."""
+
+    def kernel_for(self, item: "CellItem") -> ChapterKernel:
+        """The chapter's kernel, in which every cell before `item` has run."""
+        if self.kernel is None:
+            self.workspace = Workspace(self.book.root, self.run.figures).__enter__()
+            try:
+                self.kernel = ChapterKernel(self.workspace)
+            except (RuntimeError, OSError):
+                self.broken = f"{self.run.name}: no kernel starts"
+                raise Failure(f"{self.run.name}:1: no kernel starts for this chapter") from None
+        # Those before are missing when pytest was asked for some of the cells only.
+        for earlier in self.items[self.done : self.items.index(item)]:
+            msg_id = self.kernel.execute_cell_input(earlier.cell.source)
+            self.kernel.await_reply(msg_id, timeout=self.run.timeout)
+        self.done = self.items.index(item) + 1
+        return self.kernel
+
+    def teardown(self) -> None:
+        super().teardown()
+        self.kernel = None
+        if self.workspace is not None:
+            self.workspace.__exit__()
+
+
+def _match(nb: NotebookNode, name: str, path: Path, path_name: str):
+    """Whether the expected outputs are those of this chapter, and each cell's, by its id.
+
+    Returns:
+        What is wrong, or None; and the expected cells, or None if there are none at all.
+    """
+    cells = [cell for cell in nb.cells if "computed" not in cell.metadata.tags]
+    run_it = "look at the chapter and run make reference"
+    if not path.exists():
+        if not cells:
+            return None, {}
+        return f"{name}:{_line(cells[0])}: there is no {path_name}; {run_it}", None
+    try:
+        expected = read_reference(path).cells
+    except ValueError as error:
+        return f"{name}:1: {path_name} is not a notebook; {error}", None
+    for cell, old in zip(cells, expected, strict=False):
+        if cell.source != old.source:
+            both = zip(old.source.split("\n") + [""], cell.source.split("\n") + [""], strict=False)
+            first = next(((a, b) for a, b in both if a != b), (old.source, cell.source))
+            return (
+                f"{name}:{_line(cell)}: the cell is not the one that {path_name} knows; {run_it}\n"
+                f"  reference: {first[0]}\n  now:       {first[1]}"
+            ), None
+    if len(cells) != len(expected):
+        line = _line(cells[len(expected)]) if len(cells) > len(expected) else 1
+        return (
+            f"{name}:{line}: the chapter has {len(cells)} cells, {path_name} has "
+            f"{len(expected)}; {run_it}"
+        ), None
+    return None, {cell.id: old for cell, old in zip(cells, expected, strict=True)}
+
+
+def _line(cell: NotebookNode) -> int:
+    return cell.metadata["book"]["line"]
+
+
+class ReferenceItem(pytest.Item):
+    """Whether the chapter has expected outputs, and of the cells that it has now."""
+
+    def __init__(self, *, problem: str | None, **kwargs):
+        super().__init__(**kwargs)
+        self.problem = problem
+
+    def runtest(self) -> None:
+        if self.problem:
+            raise Failure(self.problem)
+
+    def repr_failure(self, excinfo):
+        return str(excinfo.value)
+
+    def reportinfo(self):
+        return self.path, 0, f"{self.parent.run.name}: reference"
+
+
+class CellItem(IPyNbCell):
+    """One cell, or one number in prose."""
+
+    def __init__(self, *, index: int, cell, allowed: Tolerances, reference, **kwargs):
+        where = cell.metadata["book"]
+        options = {
+            "check": where.get("options", {}).get("check", True) is not False,
+            "check_exception": "raises-exception" in cell.metadata.tags,
+            "skip": False,
+        }
+        kwargs |= {"cell_num": index, "cell": cell, "options": options}
+        super().__init__(**kwargs)
+        self.where, self.allowed, self.reference = where, allowed, reference
+        self.output_timeout = 60
+
+    def setup(self) -> None:
+        if self.parent.broken:
+            pytest.skip(f"not run, after {self.parent.broken}")
+
+    def runtest(self) -> None:
+        chapter = self.parent
+        try:
+            chapter.kernel_for(self)
+            option = self.config.option
+            before, option.nbval_cell_timeout = option.nbval_cell_timeout, chapter.run.timeout
+            try:
+                # nbval runs the cell and then calls raise_cell_error or compare_outputs.
+                super().runtest()
+            finally:
+                option.nbval_cell_timeout = before
+        except (DeadKernel, Empty):
+            chapter.broken = self._at(_line(self.cell))
+            raise Failure(f"{chapter.broken}: {self._subject} ended its kernel") from None
+
+    @property
+    def _subject(self) -> str:
+        return f"the computed number `{self.where['expr']}`" if self._number else "the cell"
+
+    @property
+    def _number(self) -> bool:
+        return "expr" in self.where
+
+    def _at(self, line: int) -> str:
+        return f"{self.parent.run.name}:{line}"
+
+    def raise_cell_error(self, message, *args, **kwargs):
+        """Called by nbval when the cell raised or did not end."""
+        line, errors = _line(self.cell), [o for o in self.test_outputs if "ename" in o]
+        if self.parent.timed_out or not errors:
+            said = f"runs longer than {self.parent.run.timeout:g} seconds"
+        else:
+            ename, evalue = errors[-1].ename, errors[-1].evalue
+            root = self.parent.book.root
+            said, line = describe_error(self.cell, ename, evalue, errors, root)
+        self.parent.broken = self._at(line)
+        raise Failure(f"{self._at(line)}: {self._subject} {said}")
+
+    def compare_outputs(self, test, ref, skip_compare=None) -> bool:
+        """Called by nbval with what the cell put out; `ref` is not used, `reference` is."""
+        if self._number:
+            self._compare_number(NotebookNode(outputs=test))
+            return True
+        if self.reference.execution_count is None:
+            raise Failure(
+                f"{self._at(_line(self.cell))}: the reference of this cell never ran; "
+                "run make reference"
+            )
+        root = self.parent.book.root
+        now, expected = (normal_outputs(o, root) for o in (test, self.reference.outputs))
+        if found := find_difference(now, expected, self.allowed):
+            raise Failure(self._told(found))
+        return True
+
+    def _compare_number(self, cell: NotebookNode) -> None:
+        printed = printed_number(cell)
+        if not same_number(printed, self.where):
+            raise Failure(
+                f"{self._at(_line(self.cell))}: the prose does not say what is computed; "
+                "correct it, or run make reference\n"
+                f"  in the prose: {self.where['typed']}\n"
+                f"  computed:     {printed}   from {self.where['expr']}"
+            )
+
+    def _told(self, found: Difference) -> str:
+        old, new = found.reference, found.now
+        if isinstance(old, bytes):
+            folder = self.parent.book.root / CACHE / "differences"
+            folder.mkdir(parents=True, exist_ok=True)
+            stem = f"{self.parent.run.chapter.stem}-{_line(self.cell)}"
+            files = [folder / f"{stem}.{which}.png" for which in ("reference", "now")]
+            for file, picture in zip(files, (old, new), strict=True):
+                file.write_bytes(picture)
+            old, new = (file.relative_to(self.parent.book.root).as_posix() for file in files)
+        said = f"{self._at(_line(self.cell))}: {found.what}"
+        return f"{said}\n  reference: {old}\n  now:       {new}"
+
+    def repr_failure(self, excinfo):
+        if isinstance(excinfo.value, Failure):
+            return str(excinfo.value)
+        return super(IPyNbCell, self).repr_failure(excinfo)
+
+    def reportinfo(self):
+        return self.path, _line(self.cell) - 1, self._at(_line(self.cell))
