@@ -1,0 +1,93 @@
+"""Load a student's file, whatever is in it."""
+
+import ast
+import sys
+import traceback
+import types
+from pathlib import Path
+
+from tinygpt.lab.definitions import CheckFailed, Exercise
+from tinygpt.lab.grading import describe_error
+
+_LARGEST_FILE = 10_000_000
+
+
+def load(path: Path) -> types.ModuleType:
+    """Run a student's file as a module.
+
+    Raises:
+        CheckFailed: one sentence on why it cannot be run.
+    """
+    name = "student" if path.stem in sys.modules else path.stem
+    module = sys.modules[name] = types.ModuleType(name)
+    module.__file__ = str(path)
+    code = _compile(path, _read(path))
+    try:
+        exec(code, vars(module))
+    except NotImplementedError as error:
+        place = _line(error, path)
+        raise CheckFailed(f"{path.name} calls something not written yet{place}") from None
+    except SystemExit as error:
+        raise CheckFailed(
+            f"{path.name} ends Python when it is imported, with sys.exit{_line(error, path)}; "
+            "remove that"
+        ) from None
+    except BaseException as error:
+        raise CheckFailed(
+            f"{path.name} cannot be imported: {describe_error(error)}{_line(error, path)}"
+        ) from None
+    return module
+
+
+def answer_in(module: types.ModuleType, exercise: Exercise, path: Path):
+    """Return the object that the exercise asks for.
+
+    Raises:
+        CheckFailed: the file does not define it.
+    """
+    if exercise.symbol not in vars(module):
+        kind = "class" if isinstance(exercise.stub, type) else "function"
+        raise CheckFailed(
+            f"{path.name} has no {kind} {exercise.symbol}; `tinygpt lab start` in an empty folder "
+            "writes a file that shows it"
+        )
+    answer = vars(module)[exercise.symbol]
+    if answer is exercise.book or answer is exercise.solution:
+        raise CheckFailed(f"{exercise.symbol} is the book's own; write it yourself in {path.name}")
+    return answer
+
+
+def _read(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise CheckFailed(f"There is no file {path.name}") from None
+    except OSError as error:
+        raise CheckFailed(f"{path.name} cannot be read: {error.strerror}") from None
+    if len(content) > _LARGEST_FILE:
+        raise CheckFailed(f"{path.name} has {len(content):,} bytes; that is no exercise file")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise CheckFailed(
+            f"{path.name} is not UTF-8: byte 0x{content[error.start]:02x} in line {line}; "
+            "save it as UTF-8"
+        ) from None
+
+
+def _compile(path: Path, text: str) -> types.CodeType:
+    try:
+        # Not from the text: that would obey a coding line, which speaks of the bytes.
+        return compile(ast.parse(text, str(path)), str(path), "exec")
+    except SyntaxError as error:
+        place = f" in line {error.lineno}" if error.lineno else ""
+        raise CheckFailed(f"{path.name} is not Python{place}: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise CheckFailed(f"{path.name} is not Python: {describe_error(error)}") from None
+
+
+def _line(error: BaseException, path: Path) -> str:
+    walked = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in walked if frame.f_code.co_filename == str(path)]
+    return f" (line {lines[-1]})" if lines else ""

@@ -1,0 +1,156 @@
+"""Checks of generation, with models whose scores are known.
+
+They are GPTs in everything but their scores: an answer may call the model, its `forward`,
+`eval` and `train`, and read its `max_seq_len`.
+"""
+
+import numpy as np
+
+from tinygpt import scratch
+from tinygpt.lab.definitions import require
+from tinygpt.lab.measures import shown
+from tinygpt.scratch import GPT, Tensor
+from tinygpt.scratch.graph import recording
+
+_DRAWS = 5000
+
+
+class _KnownModel(GPT):
+    """A GPT that answers with scores we choose, and notes what it is given."""
+
+    def __init__(self, vocab_size, max_seq_len, scores):
+        super().__init__(vocab_size, 2, 1, 1, max_seq_len, dropout_prob=0.5, seed=0)
+        self._scores = scores
+        self.inputs, self.modes, self.recorded = [], [], []
+
+    def forward(self, tokens):
+        tokens = np.atleast_2d(np.asarray(getattr(tokens, "data", tokens))).astype(int)
+        self.inputs.append(tokens.copy())
+        self.modes.append(self.training)
+        self.recorded.append(recording.get())
+        return Tensor(self._scores(tokens))
+
+
+def _counting(tokens):
+    """Scores that all but force the next number: after 3 comes 4, after 9 comes 0."""
+    return 50.0 * np.eye(10)[(tokens + 1) % 10]
+
+
+def _fixed(odds):
+    """Scores that make token 1 `odds` times as likely as token 0 at temperature 1."""
+    return lambda tokens: np.broadcast_to(np.log([1.0, odds]), (*tokens.shape, 2))
+
+
+def test_unit_generate(generate):
+    """Shape, prompt, the right next token, eval mode, no graph, temperature 0."""
+    prompt = np.array([[1, 2, 3], [5, 6, 7]])
+    model = _KnownModel(10, 16, _counting)
+    out = _run(generate, model, prompt.copy(), 4)
+    require(
+        out.shape == (2, 7),
+        f"2 prompts of 3 tokens and 4 new ones should give the shape (2, 7), got {out.shape}",
+    )
+    start = out[0, :3].tolist()
+    require(start == [1, 2, 3], f"The result should start with its prompt [1, 2, 3], got {start}")
+    _continues(out, "")
+    require(
+        not any(model.modes), "The model should be in eval mode while it generates; it was training"
+    )
+    require(
+        model.training, "The model was training before; it should be again, and is in eval mode"
+    )
+    require(
+        not any(model.recorded),
+        "Generation should run inside no_grad(); the model's graph was recorded",
+    )
+    out = _run(generate, model, prompt.copy(), 4, temperature=0)
+    _continues(out, "At temperature 0 the likeliest token is taken. ")
+    out = _run(generate, model, prompt.copy(), 0)
+    require(
+        np.array_equal(out, prompt),
+        f"max_new_tokens=0 should give back the prompts, got the shape {out.shape}",
+    )
+
+
+def test_context_generate(generate):
+    """The model is given everything so far, but never more than max_seq_len tokens."""
+    model = _KnownModel(10, 4, _counting)
+    out = _run(generate, model, np.array([[1, 2, 3]]), 5)
+    lengths = [tokens.shape[1] for tokens in model.inputs]
+    too_long = [length for length in lengths if length > 4]
+    first = min(too_long, default=0)
+    require(not too_long, f"The model reads at most 4 tokens at once, got {first}")
+    require(
+        lengths[:3] == [3, 4, 4],
+        "With max_seq_len=4 and a prompt of 3, the model should read 3, 4, 4 tokens in its first "
+        f"calls, got {', '.join(map(str, lengths[:3]))}",
+    )
+    read = model.inputs[2][0].tolist()
+    require(
+        read == [2, 3, 4, 5],
+        f"Of [1, 2, 3, 4, 5] the model should read the last four, got {read}",
+    )
+    found = out[0].tolist()
+    require(
+        found == [1, 2, 3, 4, 5, 6, 7, 8],
+        f"Past max_seq_len the count should go on to [1, 2, 3, 4, 5, 6, 7, 8], got {found}",
+    )
+    # A real GPT, which refuses what is too long, at temperature 0.
+    gpt = scratch.GPT(11, 8, 1, 2, max_seq_len=5, seed=4)
+    prompt = np.array([[3, 1, 4], [1, 5, 9]])
+    expected = gpt.generate(prompt, 6, 0)
+    out = _run(generate, gpt, prompt, 6, temperature=0)
+    require(
+        np.array_equal(out, expected),
+        f"A small GPT at temperature 0 should write {expected[0].tolist()}, "
+        f"got {out[0].tolist()}",
+    )
+
+
+def test_temperature_generate(generate):
+    """Tokens come as often as the softmax of logits / temperature says."""
+    for temperature, expected in [(1.0, 90.0), (0.5, 98.8), (2.0, 75.0)]:
+        model = _KnownModel(2, 8, _fixed(9))  # 9 : 1 at temperature 1
+        prompts = np.zeros((_DRAWS, 1), dtype=int)
+        out = _run(generate, model, prompts, 1, temperature=temperature, seed=5)
+        share = 100 * (out[:, -1] == 1).mean()
+        require(
+            abs(share - expected) < 2.5,
+            f"At temperature {temperature:g} a token with odds of 9 to 1 should come in about "
+            f"{shown(expected, 0)}% of draws, got about {5 * round(share / 5)}%",
+        )
+    model = _KnownModel(2, 8, _fixed(1))
+    prompt = np.array([[0]])
+    first = _run(generate, model, prompt, 64, seed=6)
+    require(
+        len(set(first[0, 1:].tolist())) == 2,
+        "64 draws between two equally likely tokens should give both; they gave one token 64 times",
+    )
+    again = _run(generate, model, prompt, 64, seed=6)
+    require(np.array_equal(first, again), "The same seed should give the same tokens; they differ")
+    other = _run(generate, model, prompt, 64, seed=7)
+    require(
+        not np.array_equal(first, other),
+        "Another seed should give other tokens; seeds 6 and 7 give the same 64",
+    )
+
+
+def _run(generate, model, prompt, new_tokens, temperature=1.0, seed=0):
+    model.train()
+    kept = prompt.copy()
+    out = generate(model, prompt, max_new_tokens=new_tokens, temperature=temperature, seed=seed)
+    kind = "None" if out is None else type(out).__name__
+    require(isinstance(out, np.ndarray), f"generate should return a NumPy array, got {kind}")
+    require(out.dtype.kind in "iu", f"generate should return integers, got {out.dtype}")
+    require(np.array_equal(prompt, kept), "generate should leave its prompt as it was")
+    return out
+
+
+def _continues(out, preface):
+    for row, expected in [(0, [4, 5, 6, 7]), (1, [8, 9, 0, 1])]:
+        found = out[row, 3:].tolist()
+        require(
+            found == expected,
+            f"{preface}After {out[row, :3].tolist()} a model that counts should write {expected}, "
+            f"got {found}",
+        )

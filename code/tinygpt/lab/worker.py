@@ -1,0 +1,66 @@
+"""The process in which a student's file runs.
+
+It says on its standard output, in lines of JSON, that it is ready and what the result is.
+Everything that the student's code prints goes to standard error, where the parent collects it.
+"""
+
+import contextlib
+import faulthandler
+import json
+import os
+import sys
+from pathlib import Path
+
+from tinygpt.lab.chapters import find_chapter, find_exercise
+from tinygpt.lab.definitions import CheckFailed
+from tinygpt.lab.grading import FAILED, Result, grade, result_as_dict
+from tinygpt.lab.student import answer_in, load
+
+
+def main() -> None:
+    """Check one exercise of a file: chapter, exercise, path, seconds, bytes of memory."""
+    chapter_name, exercise_name, file_name, seconds, memory = sys.argv[1:]
+    exercise = find_exercise(exercise_name, find_chapter(chapter_name))
+    path = Path(file_name)
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")
+    sys.path.append(str(path.parent))  # at the end: a `random.py` beside the file hides nothing
+    _limit_memory(int(memory))
+    _say(answers, {"ready": True})
+    # A watchdog outside Python's control: it writes where every thread is, and ends the process.
+    faulthandler.dump_traceback_later(float(seconds), exit=True, file=answers)
+    try:
+        result = grade(exercise, answer_in(load(path), exercise, path))
+    except CheckFailed as failure:
+        result = Result(exercise.name, FAILED, message=str(failure))
+    except BaseException as error:
+        message = f"{exercise.symbol} raised {type(error).__name__}"
+        result = Result(exercise.name, FAILED, message=message)
+    faulthandler.cancel_dump_traceback_later()
+    _say(answers, {"result": result_as_dict(result)})
+    with contextlib.suppress(Exception):  # they may be closed, or something else by now
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(0)  # threads and exit handlers of the student's have no say any more
+
+
+def _say(answers, what) -> None:
+    answers.write(json.dumps(what) + "\n")
+    answers.flush()
+
+
+def _limit_memory(size: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    for limit, value in [(resource.RLIMIT_AS, size), (resource.RLIMIT_CORE, 0)]:
+        _, hard = resource.getrlimit(limit)
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        try:
+            resource.setrlimit(limit, (value, hard))
+        except (ValueError, OSError):  # macOS refuses some
+            continue
