@@ -1,0 +1,120 @@
+"""Reads a page's HTML again: its ids, its contents, its text by section."""
+
+import re
+from dataclasses import dataclass, field
+from html import escape
+from html.parser import HTMLParser
+
+from bookbuild.document import Section, TocItem
+
+_VOID = frozenset({"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"})
+_HEADING = re.compile(r"h[2-6]$")
+# What is not a part of the text: the source of a formula, drawings, the marks of footnotes.
+_SILENT = frozenset({"annotation", "svg", "style", "script"})
+# Elements of a heading that its line in the contents leaves out, with and without content.
+_DROPPED = frozenset({"a", "span"})
+
+
+@dataclass
+class Outline:
+    """What a page holds."""
+
+    ids: dict[str, int] = field(default_factory=dict)  # how often each stands
+    toc: list[TocItem] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+
+
+def read_outline(body: str, title: str, depth: int) -> Outline:
+    """Read the HTML of a page.
+
+    Args:
+        body: the page without its h1.
+        title: of the page, for the text before the first heading.
+        depth: the deepest level of the contents, as Quarto's toc-depth.
+    """
+    reader = _Reader(title)
+    reader.feed(body)
+    reader.close()
+    outline = reader.outline
+    outline.toc = [item for item in outline.toc if item.level <= depth]
+    outline.sections = [
+        Section(name, heading, " ".join("".join(text).split()))
+        for name, heading, text in reader.parts
+    ]
+    return outline
+
+
+class _Reader(HTMLParser):
+    def __init__(self, title: str):
+        super().__init__(convert_charrefs=True)
+        self.outline = Outline()
+        self.parts: list[tuple[str, str, list[str]]] = [("", title, [])]
+        self.open: list[tuple[str, dict]] = []
+        self.silent = 0
+        self.heading: list[str] | None = None  # HTML of the heading that is open
+        self.heading_text: list[str] = []
+        self.number = False
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        attributes = dict(attrs)
+        if "id" in attributes:
+            self.outline.ids[attributes["id"]] = self.outline.ids.get(attributes["id"], 0) + 1
+        if tag in _VOID:
+            return
+        self.open.append((tag, attributes))
+        if tag in _SILENT:
+            self.silent += 1
+        if _HEADING.match(tag) and self._section():
+            self.heading, self.heading_text = [], []
+        elif self.heading is not None and not self._drops(tag, attributes):
+            self.heading.append(self.get_starttag_text())
+
+    def handle_startendtag(self, tag: str, attrs: list) -> None:
+        if "id" in dict(attrs):
+            self.outline.ids[dict(attrs)["id"]] = self.outline.ids.get(dict(attrs)["id"], 0) + 1
+        if self.heading is not None and tag in _VOID:
+            self.heading.append(self.get_starttag_text())
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _VOID or not self.open:
+            return
+        _, attributes = self.open.pop()
+        if tag in _SILENT:
+            self.silent -= 1
+        if _HEADING.match(tag) and self.heading is not None:
+            self._close_heading(int(tag[1]))
+        elif self.heading is not None and not self._drops(tag, attributes):
+            self.heading.append(f"</{tag}>")
+        elif tag in ("p", "li", "td", "th", "pre", "div", "figcaption", "dt", "dd", "summary"):
+            self.parts[-1][2].append(" ")
+
+    def handle_data(self, data: str) -> None:
+        if self.heading is not None:
+            self.heading.append(escape(data, quote=False))
+            if not self.silent and not self._in("header-section-number"):
+                self.heading_text.append(data)
+        elif not self.silent and not self._in("footnote-ref") and not self._in("footnote-back"):
+            self.parts[-1][2].append(data)
+
+    def _section(self) -> dict | None:
+        """The section whose heading this is."""
+        tag, attributes = self.open[-2] if len(self.open) > 1 else ("", {})
+        return attributes if tag == "section" and "id" in attributes else None
+
+    def _in(self, name: str) -> bool:
+        return any(name in (a.get("class") or "").split() for _, a in self.open)
+
+    def _drops(self, tag: str, attributes: dict) -> bool:
+        """Links, footnote marks and ids have no place in the contents."""
+        number = "header-section-number" in (attributes.get("class") or "")
+        return tag in _DROPPED and not number
+
+    def _close_heading(self, level: int) -> None:
+        section = self.open[-1][1] if self.open and self.open[-1][0] == "section" else {}
+        title = " ".join("".join(self.heading_text).split())
+        html = "".join(self.heading).strip()
+        classes = (section.get("class") or "").split()
+        if "unlisted" not in classes:
+            self.outline.toc.append(TocItem(level, section["id"], html))
+        self.parts.append((section["id"], title, []))
+        self.heading = None
