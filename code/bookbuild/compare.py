@@ -21,7 +21,7 @@ from bookbuild.kernel import strip_ansi, without_machine_paths
 from bookbuild.notebook import Cell
 
 FIGURE_WIDTH = 400  # pixels, at most
-FIGURE_TOLERANCE = 1.0  # root mean square distance of two figures' pixels, from 0 to 255
+FIGURE_TOLERANCE = 0.004  # root mean square distance of two figures' pixels, 1 is black to white
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _NUMBER = re.compile(
     r"[-+\u2212]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
@@ -54,7 +54,7 @@ class Tolerances:
             )
         figure = cell.options.get("fig-tolerance", FIGURE_TOLERANCE)
         if not _not_negative(figure):
-            raise ValueError(f"fig-tolerance is {figure!r}; give a number from 0 to 255")
+            raise ValueError(f"fig-tolerance is {figure!r}; give a share such as 0.02")
         relative = None if given is None else float(both.get("rtol", 0.0))
         return cls(relative, float(both.get("atol", 0.0)), float(figure))
 
@@ -222,12 +222,12 @@ def _difference_in_figure(now: bytes, reference: bytes, allowed: Tolerances) -> 
     distance = figure_distance(new, old)
     if distance <= allowed.figure:
         return None
-    what = f"the figure has changed: RMS distance {distance:.2f} of 255, allowed {allowed.figure:g}"
+    what = f"the figure has changed: RMS distance {distance:.4f}, allowed {allowed.figure:g}"
     return Difference(what, reference, now)
 
 
 def figure_distance(now: Image.Image, reference: Image.Image) -> float:
-    """The root mean square difference of two figures' pixels, from 0 to 255."""
+    """The root mean square difference of two figures' pixels; 1 is from black to white."""
     now = now.convert("RGB").resize(reference.size)
     pixels = [np.asarray(image, dtype=np.float64) for image in (now, reference.convert("RGB"))]
-    return float(np.sqrt(np.mean((pixels[0] - pixels[1]) ** 2)))
+    return float(np.sqrt(np.mean((pixels[0] - pixels[1]) ** 2))) / 255

@@ -66,6 +66,7 @@ def _plain(value):
 
 def _data(chapter: Chapter, root: Path) -> dict[str, str]:
     names = chapter.front.get("data") or []
+    names = [names] if isinstance(names, str) else names
     line = next((i for i, text in enumerate(chapter.lines, 1) if text.startswith("data:")), 1)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ChapterError(chapter.path, line, f"data is {names!r}; list files, one a line")

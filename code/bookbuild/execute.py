@@ -98,15 +98,7 @@ def _anything_to_run(nb: NotebookNode) -> bool:
 
 def prepare_chapter(book_meta: dict, root: Path, chapter: Chapter) -> Run:
     """What it takes to run a chapter: also for the check, which runs it by other means."""
-    html = (book_meta.get("format") or {}).get("html") or {}
-    front_html = chapter.front.get("format") or {}
-    front_html = front_html.get("html") if isinstance(front_html, dict) else None
-    figures = FigureSettings.of(
-        front_html if isinstance(front_html, dict) else {},
-        chapter.front,
-        html if isinstance(html, dict) else {},
-        book_meta,
-    )
+    figures = FigureSettings.of(book_meta)
     nb = to_notebook(chapter)
     nb.metadata["book_inputs"] = book_inputs(chapter, root) | {"figures": asdict(figures)}
     name = chapter.path.relative_to(root).as_posix()

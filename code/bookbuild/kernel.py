@@ -13,6 +13,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from bookbuild.config import ConfigError
+
 _PINNED = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -31,7 +33,7 @@ _SOCKET_LIMIT = 100  # bytes of a path that Linux and macOS take for a socket, a
 
 @dataclass(frozen=True)
 class FigureSettings:
-    """How figures are drawn where a chapter says nothing: Quarto's options and defaults."""
+    """How figures are drawn where a chapter says nothing: Quarto's defaults, or _quarto.yml's."""
 
     width: float = 7.0  # inches
     height: float = 5.0
@@ -39,13 +41,23 @@ class FigureSettings:
     format: str = "retina"
 
     @classmethod
-    def of(cls, *sources: dict) -> "FigureSettings":
-        """The settings of the first source (most specific first) that has each of them."""
+    def of(cls, meta: dict) -> "FigureSettings":
+        """The settings `fig-width`, `fig-height`, `fig-dpi` and `fig-format` of _quarto.yml.
+
+        Raises:
+            ConfigError: one of them is not what it can be.
+        """
+        formats = meta.get("format")
+        html = formats.get("html") if isinstance(formats, dict) else None
         given = {}
-        for source in reversed(sources):
-            for key in ("width", "height", "dpi", "format"):
-                if f"fig-{key}" in source:
-                    given[key] = source[f"fig-{key}"]
+        for source in (meta, html if isinstance(html, dict) else {}):
+            keys = ("width", "height", "dpi", "format")
+            given |= {key: source[f"fig-{key}"] for key in keys if f"fig-{key}" in source}
+        for key, value in given.items():
+            if key == "format" and value not in ("retina", "png"):
+                raise ConfigError(f"_quarto.yml: fig-format is {value!r}; use retina or png")
+            if key != "format" and not (isinstance(value, int | float) and value > 0):
+                raise ConfigError(f"_quarto.yml: fig-{key} is {value!r}; give a number above 0")
         return cls(**given)
 
 

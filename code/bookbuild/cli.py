@@ -1,0 +1,197 @@
+"""The command line: `bookbuild build`, `serve` and `reference`."""
+
+import contextlib
+import errno
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from bookbuild.config import Book, find_root, read_book
+
+_OURS = ("bookbuild.", "tinygpt.")
+_DEBUG = "BOOKBUILD_DEBUG"
+
+_renderer = click.option(
+    "--renderer",
+    type=click.Choice(["auto", "quarto", "pandoc"]),
+    default="auto",
+    show_default=True,
+    help="auto is Quarto where it is on PATH, else the built-in renderer",
+)
+_jobs = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="how many chapters run at the same time",
+)
+
+
+def main() -> None:
+    """Run a command. What goes wrong is one sentence and exit code 1, after Ctrl-C 130."""
+    with contextlib.suppress(AttributeError, ValueError):  # UTF-8 also under LC_ALL=C
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+        sys.stderr.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+    except click.ClickException as error:
+        print(f"bookbuild: {error.format_message()}", file=sys.stderr)
+        sys.exit(1)
+    except (KeyboardInterrupt, click.Abort):
+        print("\nStopped. What was finished is kept.", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get(_DEBUG):
+            raise
+        print(f"bookbuild: {_sentence(error)}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        if error.errno == errno.ENOSPC:
+            return "no space is left on the disk; free some and run it again (nothing is lost)"
+        return f"{error.filename or 'a file'}: {error.strerror}"
+    if type(error).__module__.startswith(_OURS):
+        # Files of the book by their name inside it, whichever way they were named.
+        with contextlib.suppress(Exception):
+            return str(error).replace(f"{find_root(Path.cwd())}{os.sep}", "")
+        return str(error)
+    said = " ".join(str(error).split()) or "no message"
+    return f"{type(error).__name__}: {said} (set {_DEBUG}=1 for the traceback)"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Turn book/ into a site whose every output has been run."""
+
+
+@cli.command()
+@_renderer
+@_jobs
+def build(renderer: str, jobs: int) -> None:
+    """Run what changed and write the site."""
+    start = time.perf_counter()
+    book = read_book(find_root(Path.cwd()))
+    with _step("Read"):
+        chapters = _read_and_check(book)
+    if _with_quarto(renderer):
+        from bookbuild.quarto import render
+
+        with _step("Quarto"):
+            render(book)
+    else:
+        _build_with_pandoc(book, chapters, jobs)
+    index = (book.output / "index.html").relative_to(book.root).as_posix()
+    total = time.perf_counter() - start
+    print(f"The site is {index}, made in {total:.1f} s; make serve shows it.")
+
+
+def _with_quarto(renderer: str) -> bool:
+    from bookbuild.quarto import find_quarto
+
+    return renderer == "quarto" or (renderer == "auto" and find_quarto() is not None)
+
+
+def _read_and_check(book: Book) -> list:
+    from bookbuild.notebook import read_chapter
+    from bookbuild.vocabulary import check_vocabulary
+
+    chapters = [read_chapter(entry.source) for entry in book.entries]
+    for chapter in chapters:
+        check_vocabulary(chapter)
+    return chapters
+
+
+def _build_with_pandoc(book: Book, chapters: list, jobs: int) -> None:
+    from bookbuild.execute import execute_book
+
+    with _step("Run"):
+        executed = execute_book(book, jobs=jobs)
+    _say_wrong_numbers(book, executed)
+    from bookbuild.render import render_pages
+    from bookbuild.site import write_site
+
+    with _step("Render"):
+        pages = render_pages(book, executed)
+    with _step("Write"):
+        write_site(book, pages)
+
+
+def _say_wrong_numbers(book: Book, executed: dict) -> None:
+    """A number in prose that is not what was computed does not stop a build, but a check."""
+    from bookbuild.reference import printed_number, same_number
+
+    for source, nb in executed.items():
+        for cell in nb.cells:
+            where = cell.metadata["book"]
+            if "expr" in where and not same_number(printed_number(cell), where):
+                name = source.relative_to(book.root).as_posix()
+                print(
+                    f"{name}:{where['line']}: the prose says {where['typed']}, computed is "
+                    f"{printed_number(cell)}; correct it, or run make reference",
+                    file=sys.stderr,
+                )
+
+
+@contextlib.contextmanager
+def _step(name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    print(f"{name:<8}{time.perf_counter() - start:7.1f} s", flush=True)
+
+
+@cli.command()
+@_renderer
+@_jobs
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=8000, show_default=True, help="on this machine"
+)
+def serve(renderer: str, jobs: int, port: int) -> None:
+    """Build, show at a local address, and build again when a source changes."""
+    book = read_book(find_root(Path.cwd()))
+    if _with_quarto(renderer):
+        from bookbuild.quarto import preview
+
+        preview(book, port)
+    else:
+        from bookbuild.serve import serve as serve_site
+
+        serve_site(book, port=port, build=["build", "--renderer", "pandoc", "--jobs", str(jobs)])
+
+
+@cli.command()
+@click.argument("chapters", nargs=-1)
+@_jobs
+def reference(chapters: tuple[str, ...], jobs: int) -> None:
+    """Run chapters afresh; rewrite their expected outputs and the numbers in their prose."""
+    from bookbuild.reference import write_references
+
+    book = read_book(find_root(Path.cwd()))
+    only = [_find_chapter(book, name) for name in chapters] or None
+    with _step("Run"):
+        changed = write_references(book, only, jobs=jobs)
+    print(f"{changed} file{'s' * (changed != 1)} changed." if changed else "Nothing changed.")
+
+
+def _find_chapter(book: Book, name: str) -> Path:
+    """A chapter by its path, from here or from the book's root, or by its bare name."""
+    for entry in book.entries:
+        given = {Path(name).resolve(), (book.root / name).resolve()}
+        if entry.source.resolve() in given or entry.source.stem == name:
+            return entry.source
+    names = ", ".join(entry.source.stem for entry in book.entries)
+    raise click.BadParameter(f"{name} is no chapter of this book; it has {names}")
+
+
+if __name__ == "__main__":
+    main()

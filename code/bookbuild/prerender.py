@@ -1,0 +1,72 @@
+"""Quarto runs this before it renders: it drops Quarto's caches that a change has made stale.
+
+Quarto keys its cache by a chapter's code alone. So when the companion package, a data
+file or a version has changed since the last time, the `.jupyter_cache` folders go.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+# As a script, this folder would come first among the places where modules are looked for,
+# and our `site` and `search` before other people's.
+if __name__ == "__main__":
+    here = Path(__file__).resolve().parent
+    sys.path[:] = [p for p in sys.path if Path(p or ".").resolve() != here] + [str(here.parent)]
+
+_DIGEST = Path(".quarto/book-inputs.json")
+_SKIPPED = {".git", ".venv", ".bookcache", ".quarto", "_site", "_book", "node_modules"}
+
+
+def main() -> int:
+    """Compare what chapters depend on with the last time; drop caches if it differs."""
+    try:
+        from bookbuild.config import ConfigError, read_book
+        from bookbuild.digest import book_inputs
+        from bookbuild.notebook import ChapterError, read_chapter
+    except ImportError as error:
+        print(
+            f"pre-render: the book's requirements are not installed in {sys.executable} "
+            f"({error}); run make env and set QUARTO_PYTHON=.venv/bin/python",
+            file=sys.stderr,
+        )
+        return 1
+    root = Path(os.environ.get("QUARTO_PROJECT_DIR") or ".").resolve()
+    try:
+        book = read_book(root)
+        chapters = [read_chapter(entry.source) for entry in book.entries]
+        inputs = {c.path.relative_to(root).as_posix(): book_inputs(c, root) for c in chapters}
+        dropped = drop_stale_caches(root, inputs)
+    except (ConfigError, ChapterError, OSError) as error:
+        print(f"pre-render: {error}", file=sys.stderr)
+        return 1
+    if dropped:
+        print(f"pre-render: the code or data of the book changed; {dropped} dropped")
+    return 0
+
+
+def drop_stale_caches(root: Path, inputs: dict) -> str:
+    """Drop Quarto's caches if `inputs` are not those of the last time; say which."""
+    digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode("utf-8")).hexdigest()
+    kept = root / _DIGEST
+    if kept.is_file() and kept.read_text(encoding="utf-8", errors="replace") == digest:
+        return ""
+    # Walk with the caches still in place; remove them; only then remember the new digest.
+    caches = []
+    for folder, names, _ in os.walk(root):
+        caches += [Path(folder) / name for name in names if name == ".jupyter_cache"]
+        names[:] = [n for n in names if n not in _SKIPPED and n != ".jupyter_cache"]
+    for cache in caches:
+        shutil.rmtree(cache)
+    kept.parent.mkdir(exist_ok=True)
+    beside = kept.with_suffix(f".{os.getpid()}.tmp")
+    beside.write_text(digest, encoding="utf-8")
+    os.replace(beside, kept)
+    return ", ".join(sorted(cache.relative_to(root).as_posix() for cache in caches))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
