@@ -1,15 +1,15 @@
 /* Tabsets, by the ARIA tabs pattern: one tab in the page's order, arrow keys between them.
-   Tabsets of one group change together. Without this every panel shows. */
+   Tabsets with the same tabs change together. Without this script every panel shows, under its
+   title, and the list of tabs does not. */
 "use strict";
 {
   const sets = [...document.querySelectorAll(".panel-tabset")].map((element) => {
     const list = element.querySelector(":scope > [role=tablist]");
     const tabs = list ? [...list.querySelectorAll("[role=tab]")] : [];
     const panels = tabs.map((tab) => document.getElementById(tab.getAttribute("aria-controls")));
-    return { group: element.dataset.group, tabs, panels };
+    const names = tabs.map((tab) => tab.textContent.trim()).join("\n");
+    return { list, tabs, panels, names };
   });
-
-  const title = (tab) => tab.textContent.trim();
 
   const select = (set, index) => {
     set.tabs.forEach((tab, i) => {
@@ -27,11 +27,7 @@
     const tab = set.tabs[index];
     const before = tab.getBoundingClientRect().top;
     select(set, index);
-    for (const other of sets) {
-      if (other === set || !set.group || other.group !== set.group) continue;
-      const same = other.tabs.findIndex((candidate) => title(candidate) === title(tab));
-      if (same >= 0) select(other, same);
-    }
+    for (const other of sets) if (other !== set && other.names === set.names) select(other, index);
     scrollBy(0, tab.getBoundingClientRect().top - before); // stay where the reader looks
   };
 
@@ -60,7 +56,9 @@
         set.tabs[to].focus();
       });
     });
-    if (set.tabs.length) select(set, 0);
+    if (!set.tabs.length) continue;
+    set.list.hidden = false;
+    select(set, 0);
   }
 
   /* A link into a panel, or into a folded part, opens what hides its target. */
