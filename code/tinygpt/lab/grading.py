@@ -18,7 +18,7 @@ from tinygpt.lab.definitions import CheckFailed, Exercise, Mistake, require
 from tinygpt.scratch import Module
 
 SOLVED, FAILED, OPEN = "solved", "failed", "open"
-_LONGEST_MESSAGE = 400
+_LONGEST_MESSAGE = 200
 
 
 class TimeUp(BaseException):
@@ -197,7 +197,7 @@ def _call(name, function) -> str:
 def _kind(value) -> str:
     if isinstance(value, type):
         return "a class"
-    return "a function" if callable(value) else f"{type(value).__name__}"
+    return "a function" if inspect.isroutine(value) else f"{type(value).__name__}"
 
 
 def _not_written(exercise: Exercise, error: NotImplementedError) -> str:

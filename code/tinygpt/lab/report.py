@@ -8,6 +8,7 @@ from tinygpt.lab.grading import FAILED, OPEN, SOLVED, Result
 from tinygpt.lab.record import Record
 
 _WIDTH = 88
+_PRINTED_LINES = 12
 
 
 def result_text(exercise: Exercise, result: Result, width: int = 0) -> str:
@@ -20,7 +21,10 @@ def result_text(exercise: Exercise, result: Result, width: int = 0) -> str:
         lines += _wrap(" ".join(filter(None, [f"From {result.check}.", result.explanation])))
     if result.printed:
         lines.append("    Your code printed:")
-        lines += [f"    | {line}" for line in result.printed.splitlines()[:20]]
+        printed = result.printed.splitlines()
+        lines += [f"    | {line}" for line in printed[:_PRINTED_LINES]]
+        if len(printed) > _PRINTED_LINES:
+            lines.append("    | …")
     return "\n".join(lines)
 
 
