@@ -217,14 +217,15 @@ def _cell(path: Path, lines: list[str], start: int, end: int, indent: str, defau
 def _yaml(path: Path, line: int, text: str, what: str) -> dict:
     try:
         value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2026-13-01
         at = line + error.problem_mark.line if getattr(error, "problem_mark", None) else line
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise ChapterError(path, at, f"the {what} are not YAML: {problem}") from None
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise ChapterError(path, at, f"not YAML in the {what}: {problem}") from None
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ChapterError(path, line, f"the {what} are {text.strip()!r}; write `key: value` lines")
+        given = " ".join(text.split())
+        raise ChapterError(path, line, f"{given!r} in the {what}; write `key: value` lines")
     return value
 
 

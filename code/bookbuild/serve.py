@@ -50,6 +50,7 @@ def serve(book: Book, *, port: int, build: list[str], say: Callable[[str], None]
     say(f"The site is at http://127.0.0.1:{port}/ and follows your changes; Ctrl-C ends it.")
     try:
         server.serve(port=port, root=str(book.output), restart_delay=0)
+        raise KeyboardInterrupt  # livereload returns after one
     except OSError as error:
         raise ServeError(
             f"port {port} cannot be used ({error.strerror}); choose another with --port"
