@@ -5,7 +5,7 @@ import torch
 from hypothesis import settings
 from tinygpt.scratch import Tensor
 
-examples = settings(max_examples=20, deadline=None, derandomize=True)
+examples = settings(max_examples=12, deadline=None, derandomize=True)
 
 
 def assert_agrees(ours, theirs, *arrays, value_tolerance=1e-5, gradient_tolerance=1e-4):

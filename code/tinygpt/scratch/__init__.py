@@ -35,6 +35,7 @@ from tinygpt.scratch.layers import (
     Module,
     ReLU,
     Sequential,
+    evaluation_mode,
     manual_seed,
 )
 from tinygpt.scratch.optim import SGD, AdamW, CosineSchedule, clip_grad_norm
@@ -66,6 +67,7 @@ __all__ = [
     "cross_entropy",
     "dropout",
     "embedding",
+    "evaluation_mode",
     "gelu",
     "layer_norm",
     "linear",

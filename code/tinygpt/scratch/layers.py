@@ -1,5 +1,6 @@
 """Modules: functions with parameters."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -105,6 +106,18 @@ class Module:
             for name, value in vars(module).items():
                 if isinstance(value, Tensor):
                     yield f"{prefix}.{name}".lstrip("."), value
+
+
+@contextlib.contextmanager
+def evaluation_mode(module: Module):
+    """Switch dropout off inside the context; afterwards every part is as it was."""
+    before = [(part, part.training) for _, part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, training in before:
+            part.training = training
 
 
 class Linear(Module):

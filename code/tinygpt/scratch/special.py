@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 # erfc(z) = exp(-z²) P(z) / Q(z). Source: Cody (1969), Rational Chebyshev Approximations for the
-# Error Function, table III; made for 0.46875 <= z <= 4, off by at most 5e-13 below and nothing
-# that a float holds above.
+# Error Function, table III. Made for 0.46875 <= z <= 4; nearer to 0 it is off by at most 5e-12,
+# and above 4 erfc itself is below 2e-8.
 _P = (
     2.15311535474403846e-8,
     5.64188496988670089e-1,
@@ -31,7 +31,7 @@ _Q = (
 )
 
 
-def normal_cdf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def normal_cdf(x: np.ndarray):
     """Return the density φ and the distribution function Φ of the standard normal at x.
 
     φ(x) = exp(-x²/2) / √(2π),  Φ(x) = erfc(-x/√2) / 2

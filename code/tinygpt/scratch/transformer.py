@@ -7,7 +7,7 @@ import numpy as np
 from tinygpt.scratch.attention import MultiHeadAttention, create_causal_mask
 from tinygpt.scratch.functional import cross_entropy, gelu
 from tinygpt.scratch.graph import no_grad
-from tinygpt.scratch.layers import Dropout, Embedding, LayerNorm, Linear, Module
+from tinygpt.scratch.layers import Dropout, Embedding, LayerNorm, Linear, Module, evaluation_mode
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.scratch.validate import (
     describe,
@@ -198,9 +198,7 @@ class GPT(Module):
         self._check_generate(tokens, max_new_tokens, temperature, stop_token)
         rng = np.random.default_rng(seed)
         finished = np.zeros(len(tokens), dtype=bool)  # (B,)
-        was_training = self.training
-        self.eval()
-        try:
+        with evaluation_mode(self):
             for _ in range(max_new_tokens):
                 logits = self.forward(tokens[:, -self.max_seq_len :])  # (B, T, V)
                 chosen = _sample(logits.data[:, -1], temperature, rng)  # (B,)
@@ -210,8 +208,6 @@ class GPT(Module):
                 tokens = np.concatenate([tokens, chosen[:, None]], axis=1)  # (B, T + 1)
                 if stop_token is not None and finished.all():
                     break
-        finally:
-            self.train(was_training)
         return tokens[0] if np.ndim(prompt_tokens) == 1 else tokens
 
     def _initialise(self, rng):
