@@ -30,7 +30,7 @@
     const code = document.createElement("code");
     code.textContent = number.dataset.expr;
     tip.replaceChildren(label, code);
-    document.body.append(tip);
+    (document.querySelector("main") ?? document.body).append(tip);
     number.setAttribute("aria-describedby", tip.id);
 
     const [place] = number.getClientRects();

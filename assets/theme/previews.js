@@ -99,7 +99,7 @@
     if (!target || current !== link) return;
     fill(target);
     if (!card.textContent.trim() && !card.querySelector("img, svg")) return;
-    document.body.append(card);
+    document.querySelector("main").append(card);
     // Short enough to be read out: a citation or a note. A figure is announced by its link.
     if (target.matches(".csl-entry, li")) link.setAttribute("aria-describedby", card.id);
     place(link);

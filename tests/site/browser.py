@@ -17,7 +17,10 @@ NAMES = [
     "google-chrome-stable",
     "chrome",
 ]
-MAC_APPS = ["Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome"]
+MAC_APPS = [
+    "Chromium.app/Contents/MacOS/Chromium",
+    "Google Chrome.app/Contents/MacOS/Google Chrome",
+]
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
