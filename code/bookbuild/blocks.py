@@ -4,11 +4,11 @@ Class names are those that Quarto gives, so one style sheet serves both renderer
 """
 
 from collections.abc import Callable
-from copy import deepcopy
 from html import escape
 
 import panflute as pf
 
+from bookbuild import pandoc
 from bookbuild.cells import FLOAT
 from bookbuild.crossref import NBSP, Target
 from bookbuild.images import Pictures, ancestors
@@ -151,7 +151,7 @@ class PageBlocks:
                     f'{" active" if first else ""}" id="{name}-tab" role="tab" href="#{name}" '
                     f'aria-controls="{name}" aria-selected="{"true" if first else "false"}">'
                 ),
-                *_copies(title),
+                *pandoc.copy_inlines([i for i in title if not isinstance(i, pf.Note)]),
                 pf.RawInline("</a></li>"),
             ]
             panels += [
@@ -184,11 +184,6 @@ def _line(tag: str, content: list[pf.Inline]) -> pf.Plain:
     """An element that holds inlines, without white space around them."""
     name = tag[1:].split(" ")[0].rstrip(">")
     return pf.Plain(pf.RawInline(tag), *content, pf.RawInline(f"</{name}>"))
-
-
-def _copies(inlines: list[pf.Inline]) -> list[pf.Inline]:
-    """For a second place on the page: without footnotes and ids."""
-    return [deepcopy(inline) for inline in inlines if not isinstance(inline, pf.Note)]
 
 
 def _is_equation(element: pf.Element) -> bool:
@@ -224,7 +219,7 @@ def _callout(div: pf.Div) -> list[pf.Block]:
     box = "span" if fold else "div"  # a summary holds no div
     mark = f'<{box} class="callout-icon-container"><i class="callout-icon"></i></{box}>'
     # The kind is told by colour and icon; say it to a screen reader too.
-    same = pf.stringify(pf.Plain(*_copies(heading))).strip().lower().startswith(kind)
+    same = "".join(map(pf.stringify, heading)).lower().startswith(kind)
     hidden = "" if same else f'<span class="screen-reader-only">{kind.capitalize()}: </span>'
     if heading:
         content_of_title = [pf.RawInline(hidden), *heading]

@@ -5,8 +5,6 @@ block is a div `book-caption`; a labelled formula becomes a span with the label 
 a callout, exercise or tab begins with a div `book-title`.
 """
 
-import copy
-
 import panflute as pf
 
 from bookbuild import pandoc
@@ -82,7 +80,7 @@ def _read_texts(doc: pf.Doc, where: Where) -> dict[str, list[pf.Inline]]:
 
 def _inlines(texts: dict, text: str) -> list[pf.Inline]:
     """A fresh copy: an element can stand in one place only."""
-    return [copy.deepcopy(inline) for inline in texts[text]]
+    return pandoc.copy_inlines(texts[text])
 
 
 def make_float(

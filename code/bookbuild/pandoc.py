@@ -82,6 +82,14 @@ def dump(doc: pf.Doc) -> str:
     return json.dumps(doc.to_json(), ensure_ascii=False)
 
 
+def copy_inlines(inlines: list[pf.Inline]) -> list[pf.Inline]:
+    """Copies that can stand in a second place (`copy.deepcopy` copies the whole document)."""
+    doc = pf.Doc()
+    data = doc.to_json()
+    data["blocks"] = [{"t": "Plain", "c": [inline.to_json() for inline in inlines]}]
+    return list(load(json.dumps(data)).content[0].content) if inlines else []
+
+
 def call(arguments: list[str], text: str) -> tuple[str, list[dict]]:
     """Run Pandoc on `text`.
 

@@ -62,9 +62,9 @@ def render_pages(book: Book, executed: dict[Path, NotebookNode]) -> list[Rendere
     index = index_targets(targets)
     pages, ids = [], {}
     for manuscript in manuscripts:
-        page = _write_page(book, manuscript, index, keys)
+        page, counts = _write_page(book, manuscript, index, keys)
         pages.append(page)
-        ids[page.entry.href] = page_ids(page)
+        ids[page.entry.href] = _unique_ids(page, counts)
     for manuscript in manuscripts:
         _check_links(manuscript, ids)
     return pages
@@ -126,7 +126,8 @@ def _take_title(doc: pf.Doc, where: Where, entry: Entry) -> tuple[list[pf.Inline
 
 def _write_page(
     book: Book, manuscript: Manuscript, index: dict[str, Target], keys: set[str]
-) -> RenderedPage:
+) -> tuple[RenderedPage, dict[str, int]]:
+    """The page, and how often each id stands on it."""
     entry, where = manuscript.entry, manuscript.where
     title = pf.Div(pf.Plain(*manuscript.title), identifier=_TITLE)
     manuscript.doc.content.insert(0, title)
@@ -142,7 +143,7 @@ def _write_page(
     title_html, body = parts[1].strip(), tidy(parts[2])
     plain = " ".join(pf.stringify(pf.Plain(*manuscript.title)).split())
     outline = read_outline(body, plain, int(book.meta.get("toc-depth", 3)))
-    return RenderedPage(
+    page = RenderedPage(
         entry=entry,
         title=plain,
         title_html=title_html,
@@ -153,6 +154,7 @@ def _write_page(
         figures=manuscript.pictures.files,
         id=manuscript.title_id,
     )
+    return page, outline.ids
 
 
 def _fail_formula(note: dict, where: Where) -> None:
@@ -235,18 +237,17 @@ def _check_links(manuscript: Manuscript, ids: dict[str, set[str]]) -> None:
             )
 
 
-def page_ids(page: RenderedPage) -> set[str]:
+def _unique_ids(page: RenderedPage, counts: dict[str, int]) -> set[str]:
     """All anchors of a page.
 
     Raises:
         ChapterError: an id that stands twice.
     """
-    counts = read_outline(page.body, "", 1).ids
     for name, count in counts.items():
-        if count > 1 or name == page.id:
+        if count + (name == page.id) > 1:
             raise ChapterError(
-                page.entry.source, 1, f"the id {name} stands {count} times on the page; an "
-                "anchor names one place (two headings with the same text: give one an id)"
+                page.entry.source, 1, f"the id {name} stands twice on the page; an anchor names "
+                "one place (where two headings have the same text, give one an id)"
             )  # fmt: skip
     return {*counts, page.id}
 
