@@ -19,6 +19,7 @@ from bookbuild.cells import CellWriter
 from bookbuild.config import Book, Entry
 from bookbuild.crossref import Target, index_targets, number_page, relative, set_references
 from bookbuild.document import RenderedPage
+from bookbuild.download import make_notebook
 from bookbuild.images import Pictures
 from bookbuild.normal import normalise
 from bookbuild.notebook import Chapter, ChapterError, read_chapter
@@ -134,6 +135,12 @@ def _write_page(
     doc = _set_sources(book, manuscript, index, keys)
     own = {target.label: target for target in manuscript.targets}
     manuscript.pictures.targets = own
+    plain = " ".join(pf.stringify(pf.Plain(*manuscript.title)).split())
+    copy = pandoc.load(pandoc.dump(doc))
+    copy.content.pop(0)
+    notebook = make_notebook(
+        book, entry, manuscript.chapter, copy, plain, own, manuscript.pictures
+    )
     PageBlocks(own, manuscript.pictures).apply(doc)
     html, log = pandoc.write_html(doc)
     for note in log:
@@ -141,7 +148,6 @@ def _write_page(
             _fail_formula(note, where)
     parts = re.match(rf'<div id="{_TITLE}">\n?(.*?)</div>\n?(.*)', html, re.S)
     title_html, body = parts[1].strip(), tidy(parts[2])
-    plain = " ".join(pf.stringify(pf.Plain(*manuscript.title)).split())
     outline = read_outline(body, plain, int(book.meta.get("toc-depth", 3)))
     page = RenderedPage(
         entry=entry,
@@ -151,6 +157,7 @@ def _write_page(
         body=body,
         toc=outline.toc,
         sections=outline.sections,
+        notebook=notebook if manuscript.chapter.cells else None,
         figures=manuscript.pictures.files,
         id=manuscript.title_id,
     )

@@ -1,0 +1,134 @@
+"""Turns a numbered chapter in normal form into what plain Markdown can say.
+
+The cells stay, as divs; everything else becomes headings, paragraphs, lists, tables and
+block quotes, with references and citations as text.
+"""
+
+import posixpath
+from collections.abc import Callable
+from urllib.parse import quote
+
+import panflute as pf
+
+from bookbuild.cells import FLOAT
+from bookbuild.crossref import NBSP, Target
+from bookbuild.images import Pictures, ancestors
+from bookbuild.normal import CAPTION, TITLE, is_callout, is_exercise, part
+
+KEPT = "book-kept"
+
+
+class PlainText:
+    """Changes the syntax tree of one chapter, in place."""
+
+    def __init__(
+        self, targets: dict[str, Target], pictures: Pictures, site: Callable[[str], str | None]
+    ):
+        """`site(url)` is the public address of a page, where the book has one."""
+        self.targets, self.pictures, self.site = targets, pictures, site
+        self.notes: list[list[pf.Block]] = []
+        self.attachments: dict[str, bytes] = {}
+
+    def apply(self, doc: pf.Doc) -> None:
+        """Bring `doc` into the form that Pandoc writes as Markdown."""
+        doc.walk(self._change)
+
+    def _change(self, element: pf.Element, _):
+        if isinstance(element, pf.Header):
+            number = element.attributes.get("number")
+            start = [pf.Str(number), pf.Space] if number else []
+            return pf.Header(*start, *element.content, level=element.level)
+        if isinstance(element, pf.Link):
+            return self._link(element)
+        if isinstance(element, pf.Cite):
+            return list(element.content)
+        if isinstance(element, pf.Span):
+            return self._span(element)
+        if isinstance(element, pf.Note):
+            self.notes.append(list(element.content))
+            return pf.Str(f"[{len(self.notes)}]")
+        if isinstance(element, pf.Image):
+            return self._image(element)
+        if isinstance(element, pf.CodeBlock):
+            return pf.CodeBlock(element.text, classes=element.classes[:1])
+        if isinstance(element, pf.RawInline | pf.RawBlock):
+            return []
+        if isinstance(element, pf.Div):
+            return self._div(element)
+        return None
+
+    def _link(self, link: pf.Link) -> list[pf.Inline] | None:
+        if link.url.startswith(("http://", "https://", "mailto:")):
+            return None
+        url = None if link.url.startswith("#") else self.site(link.url)
+        if url is None:
+            return list(link.content)
+        return [pf.Link(*link.content, url=url)]
+
+    def _span(self, span: pf.Span) -> list[pf.Inline]:
+        if span.identifier.startswith("eq-"):
+            math, number = span.content[0], self.targets[span.identifier].number
+            math.text = f"{math.text.rstrip()} \\tag{{{number}}}\n"
+        return list(span.content)
+
+    def _image(self, image: pf.Image) -> pf.Inline | list:
+        if any("cell" in getattr(e, "classes", []) for e in ancestors(image)):
+            return []  # running the cell draws it
+        name, content = self.pictures.content(image)
+        name = posixpath.basename(name)
+        self.attachments[name] = content
+        alt = image.attributes.get("fig-alt") or pf.stringify(image)
+        return pf.Image(pf.Str(alt), url=f"attachment:{quote(name)}")
+
+    def _div(self, div: pf.Div):
+        if FLOAT in div.classes:
+            return self._float(div)
+        if is_callout(div):
+            title, content = _parts(div)
+            kind = next(c for c in div.classes if c.startswith("callout-"))
+            title = title or [pf.Str(kind.removeprefix("callout-").capitalize())]
+            return pf.BlockQuote(pf.Para(pf.Strong(*title)), *content)
+        if is_exercise(div):
+            title, content = _parts(div)
+            name = [pf.Str(self.targets[div.identifier].name)]
+            name += [pf.Space, pf.Str("("), *title, pf.Str(")")] if title else []
+            return [pf.Para(pf.Strong(*name)), *content]
+        if "book-tab" in div.classes:
+            title, content = _parts(div)
+            return [pf.Para(pf.Strong(*title)), *content]
+        if "cell" in div.classes:
+            if "book-asis" not in div.classes:
+                kept = []
+                div.walk(lambda e, _: kept.append(e) if _is_kept(e) else None)
+                div.content = [block for e in kept for block in e.content]
+            return None
+        if _is_kept(div) or CAPTION in div.classes or TITLE in div.classes:
+            return None
+        return list(div.content)
+
+    def _float(self, div: pf.Div) -> list[pf.Block]:
+        caption = list(part(div, CAPTION).content[0].content)
+        target = self.targets.get(div.identifier)
+        letter = div.attributes.get("letter")
+        name = [letter] if letter else [target.name + ":"] if target else []
+        line = pf.Para(*[x for text in name for x in (pf.Strong(pf.Str(text)), pf.Space)], *caption)
+        content = list(div.content)[:-1]
+        own = [e for e in ancestors(div) if "cell" in getattr(e, "classes", [])]
+        if own and "book-asis" not in own[0].classes:
+            return [pf.Div(line, classes=[KEPT])]
+        return [line, *content] if target and target.kind == "tbl" else [*content, line]
+
+
+def _is_kept(element: pf.Element) -> bool:
+    return isinstance(element, pf.Div) and KEPT in element.classes
+
+
+def _parts(div: pf.Div) -> tuple[list[pf.Inline], list[pf.Block]]:
+    title = part(div, TITLE)
+    if title is None:
+        return [], list(div.content)
+    return list(title.content[0].content), list(div.content)[1:]
+
+
+def plain_spaces(text: str) -> str:
+    return text.replace(NBSP, " ")
