@@ -1,0 +1,138 @@
+"""The chapter standard of CONTRIBUTING.md, as far as a machine can hold it."""
+
+import re
+import statistics
+from pathlib import Path
+
+import nbformat
+import pytest
+from bookbuild.config import read_book
+from bookbuild.notebook import read_chapter
+
+ROOT = Path(__file__).parents[2]
+BOOK = read_book(ROOT)
+CHAPTERS = [entry.source for entry in BOOK.entries if entry.number is not None]
+PAGES = [entry.source for entry in BOOK.entries]
+named = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+
+# A number with a unit, as it stands in prose when nobody computed it.
+TYPED = re.compile(
+    r"(?<![\w@#.-])\d[\d,]*(?:\.\d+)?\s?"
+    r"(?:[MBK]\b|million|billion|parameters|bytes|[KMGT]i?B\b|ms\b|×|%|FLOPs?)"
+)
+
+
+def prose_lines(path):
+    """(line number, line) outside front matter, code and displayed maths."""
+    chapter = read_chapter(path)
+    fence, formula = None, False
+    for number, line in enumerate(chapter.lines[chapter.body_start :], chapter.body_start + 1):
+        opened = re.match(r"\s*(`{3,}|~{3,})", line)
+        if opened and fence is None:
+            fence = opened[1]
+        elif opened and line.strip() == fence:
+            fence = None
+        elif fence is None and line.startswith("$$"):
+            formula = not formula and line.strip() == "$$"
+        elif fence is None and not formula:
+            yield number, line
+
+
+def code_lines(cell):
+    return [line for line in cell.source.splitlines() if line.strip()]
+
+
+@named
+def test_a_chapter_has_between_2500_and_5000_words(path):
+    words = sum(len(re.findall(r"[A-Za-z]{2,}", line)) for _, line in prose_lines(path))
+    assert 2500 <= words <= 5000
+
+
+@named
+def test_cells_are_short(path):
+    sizes = [len(code_lines(cell)) for cell in read_chapter(path).cells]
+    assert statistics.median(sizes) <= 8
+    assert max(sizes) <= 30
+
+
+@named
+def test_every_shown_cell_prints_or_draws_something(path):
+    reference = ROOT / "tests/reference" / path.relative_to(ROOT).with_suffix(".ipynb")
+    cells = nbformat.read(reference, as_version=4).cells
+    silent = [
+        cell.metadata.book["line"]
+        for cell in cells
+        if "computed" not in cell.metadata.tags
+        and cell.metadata.book["options"].get("include", True)
+        and not cell.outputs
+    ]
+    assert silent == []
+
+
+@named
+def test_every_figure_and_table_is_spoken_of_and_captioned(path):
+    chapter = read_chapter(path)
+    text = "\n".join(line for _, line in prose_lines(path))
+    labels = re.findall(r"\{#((?:fig|tbl|eq)-[\w-]+)", text)
+    for cell in chapter.cells:
+        label = str(cell.options.get("label", ""))
+        if label.startswith(("fig-", "tbl-")):
+            labels.append(label)
+            assert cell.options.get(f"{label[:3]}-cap"), f"{path}:{cell.line}: no caption"
+    assert [label for label in labels if f"@{label}" not in text] == []
+
+
+@every_page
+def test_every_figure_has_alt_text(path):
+    chapter = read_chapter(path)
+    for cell in chapter.cells:
+        if str(cell.options.get("label", "")).startswith("fig-"):
+            assert len(cell.options.get("fig-alt", "")) > 40, f"{path}:{cell.line}"
+    for number, line in prose_lines(path):
+        if re.search(r"!\[.*\]\(", line):
+            assert "fig-alt=" in line, f"{path}:{number}"
+
+
+@every_page
+def test_numbers_with_a_unit_are_computed(path):
+    typed = []
+    for number, line in prose_lines(path):
+        bare = re.sub(r"\[[^\]]*\]\{\.computed[^}]*\}(?:'\"\})?|\$[^$]*\$|`[^`]*`|^:::.*", "", line)
+        typed += [(number, found) for found in TYPED.findall(bare)]
+    assert typed == []
+
+
+@every_page
+def test_one_sentence_per_line(path):
+    crowded = []
+    for number, line in prose_lines(path):
+        if line.startswith(("|", ":::", ": ", "#", "**", "- **")) or "](" in line:
+            continue
+        bare = re.sub(r"\{[^}]*\}|\$[^$]*\$|`[^`]*`", "", line)
+        if re.search(r"[.?] [A-Z][a-z]+ \w+", re.sub(r"^\s*(?:\d+\.|-) .*", "", bare)):
+            crowded.append((number, line))
+    assert crowded == []
+
+
+@every_page
+def test_the_voice_is_plain(path):
+    loud = re.compile(r"!(?!\[)|\bsimply\b|as we all know|\bamazing|\bpowerful\b", re.I)
+    found = []
+    for number, line in prose_lines(path):
+        if loud.search(re.sub(r"\$[^$]*\$|`[^`]*`|\{[^}]*\}", "", line)):
+            found.append((number, line))
+    assert found == []
+
+
+@named
+def test_listings_of_the_companion_are_not_retyped(path):
+    """A definition whose whole text stands in the package is a copy of it."""
+    package = "\n".join(
+        re.sub(r"\s+", " ", source.read_text(encoding="utf-8"))
+        for source in (ROOT / "code/tinygpt").rglob("*.py")
+    )
+    for cell in read_chapter(path).cells:
+        for definition in re.split(r"\n(?=def |class )", "\n" + cell.source)[1:]:
+            body = re.sub(r"\s+", " ", definition).strip()
+            assert body not in package, f"{path}:{cell.line}"
