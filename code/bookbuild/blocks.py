@@ -3,7 +3,8 @@
 Class names are those that Quarto gives, so one style sheet serves both renderers.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from html import escape
 
 import panflute as pf
@@ -13,6 +14,10 @@ from bookbuild.cells import FLOAT
 from bookbuild.crossref import NBSP, Target
 from bookbuild.images import Pictures, ancestors
 from bookbuild.normal import CAPTION, TITLE, is_callout, is_exercise, is_float, part
+
+_TOGETHER = {"style": "white-space: nowrap"}
+_OPENING = re.compile(r"^(.*?)([(\[“‘]+)$", re.S)
+_CLOSING = re.compile(r"^([^\w\s]{1,3})(.*)$", re.S)
 
 
 class PageBlocks:
@@ -28,6 +33,8 @@ class PageBlocks:
         doc.walk(self._change)
 
     def _change(self, element: pf.Element, _):
+        if isinstance(element, pf.Para | pf.Plain):
+            element.content = _hold_together(element.content)
         if isinstance(element, pf.Header):
             return self._header(element)
         if isinstance(element, pf.Table):
@@ -114,9 +121,7 @@ class PageBlocks:
         while unique in self.tables:
             unique, n = f"{label} ({n})", n + 1
         self.tables.add(unique)
-        widths = table.attributes.pop("tbl-colwidths", None)
-        if widths:
-            _set_widths(table, widths)
+        _set_widths(table, table.attributes.pop("tbl-colwidths", None))
         region = f'role="region" aria-label="{escape(unique)}"'
         return [
             _html(f'<div class="table-scroll" tabindex="0" {region}>'), table, _html("</div>")
@@ -254,10 +259,43 @@ def _cell(div: pf.Div) -> list[pf.Block] | pf.Div:
     return div
 
 
-def _set_widths(table: pf.Table, widths: str) -> None:
-    shares = [float(text) for text in widths.strip("[] ").replace("%", "").split(",")]
+def _set_widths(table: pf.Table, widths: str | None) -> None:
+    """Columns as wide as their content needs, where the author does not say otherwise."""
+    shares = [float(text) for text in re.findall(r"[\d.]+", widths or "")]
     table.colspec = [
-        (align, share / sum(shares))
-        for (align, _), share in zip(table.colspec, shares, strict=True)
+        (align, shares[i] / sum(shares) if len(shares) == table.cols else "ColWidthDefault")
+        for i, (align, _) in enumerate(table.colspec)
     ]
 
+
+def _hold_together(inlines: Iterable[pf.Inline]) -> list[pf.Inline]:
+    """A formula stays on one line with the bracket before it and the stop after it."""
+    out: list[pf.Inline] = []
+    for inline in inlines:
+        last = out[-1] if out else None
+        if isinstance(inline, pf.Math) and inline.format == "InlineMath":
+            group = [inline]
+            if isinstance(last, pf.Str) and _OPENING.search(last.text):
+                word, bracket = _OPENING.search(out.pop().text).groups()
+                out += [pf.Str(word)] if word else []
+                group = [pf.Str(bracket), inline]
+            out.append(pf.Span(*group, attributes=dict(_TOGETHER)))
+        elif (
+            isinstance(inline, pf.Str)
+            and _is_together(last)
+            and _CLOSING.match(inline.text)
+        ):
+            stop, word = _CLOSING.match(inline.text).groups()
+            last.content.append(pf.Str(stop))
+            out += [pf.Str(word)] if word else []
+        else:
+            out.append(inline)
+    return [inline.content[0] if _is_alone(inline) else inline for inline in out]
+
+
+def _is_together(inline: pf.Inline | None) -> bool:
+    return isinstance(inline, pf.Span) and inline.attributes == _TOGETHER
+
+
+def _is_alone(inline: pf.Inline) -> bool:
+    return _is_together(inline) and len(inline.content) == 1
