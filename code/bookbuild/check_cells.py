@@ -15,7 +15,7 @@ from bookbuild.cache import FOLDER as CACHE
 from bookbuild.compare import Difference, Tolerances, find_difference, normal_outputs
 from bookbuild.config import Book
 from bookbuild.execute import describe_error, prepare_chapter
-from bookbuild.kernel import Workspace
+from bookbuild.kernel import Workspace, without_machine_paths
 from bookbuild.notebook import ChapterError, read_chapter
 from bookbuild.reference import (
     FOLDER,
@@ -84,7 +84,8 @@ class ChapterFile(IPyNbFile):
             self.run = prepare_chapter(self.book.meta, self.book.root, read_chapter(source))
             tolerances = [self._tolerances(cell) for cell in self.run.chapter.cells]
         except ChapterError as error:
-            raise self.CollectError(str(error)) from None
+            said = without_machine_paths(str(error), self.book.root)
+            raise self.CollectError(said) from None
         path = reference_path(self.book.root, source)
         name = (FOLDER / self.run.name).with_suffix(".ipynb").as_posix()
         problem, expected = _match(self.run.nb, self.run.name, path, name)
@@ -114,7 +115,7 @@ class ChapterFile(IPyNbFile):
         try:
             return Tolerances.of(cell)
         except ValueError as error:
-            raise ChapterError(self.path, cell.line, str(error)) from None
+            raise ChapterError(self.run.chapter.path, cell.line, str(error)) from None
 
     def setup(self) -> None:
         """The kernel starts with the first cell that is to run (see `kernel_for`)."""
@@ -209,6 +210,8 @@ class CellItem(IPyNbCell):
         }
         kwargs |= {"cell_num": index, "cell": cell, "options": options}
         super().__init__(**kwargs)
+        # nbval compares nothing where this is None; whether the reference ran is seen below.
+        self.cell.execution_count = 1
         self.where, self.allowed, self.reference = where, allowed, reference
         self.output_timeout = 60
 
