@@ -7,9 +7,20 @@ import types
 from pathlib import Path
 
 from tinygpt.lab.definitions import CheckFailed, Exercise
-from tinygpt.lab.grading import describe_error
+from tinygpt.lab.grading import FAILED, Result, describe_error, grade
 
 _LARGEST_FILE = 10_000_000
+
+
+def check_here(exercise: Exercise, path: Path) -> Result:
+    """Check one exercise of a student's file in this process."""
+    try:
+        return grade(exercise, answer_in(load(path), exercise, path))
+    except CheckFailed as failure:
+        return Result(exercise.name, FAILED, message=str(failure))
+    except BaseException as error:  # such as KeyboardInterrupt, raised by the file itself
+        message = f"{exercise.symbol} raised {type(error).__name__}"
+        return Result(exercise.name, FAILED, message=message)
 
 
 def load(path: Path) -> types.ModuleType:

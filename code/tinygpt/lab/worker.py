@@ -12,9 +12,8 @@ import sys
 from pathlib import Path
 
 from tinygpt.lab.chapters import find_chapter, find_exercise
-from tinygpt.lab.definitions import CheckFailed
-from tinygpt.lab.grading import FAILED, Result, grade, result_as_dict
-from tinygpt.lab.student import answer_in, load
+from tinygpt.lab.grading import result_as_dict
+from tinygpt.lab.student import check_here
 
 
 def main() -> None:
@@ -31,13 +30,7 @@ def main() -> None:
     _say(answers, {"ready": True})
     # A watchdog outside Python's control: it writes where every thread is, and ends the process.
     faulthandler.dump_traceback_later(float(seconds), exit=True, file=answers)
-    try:
-        result = grade(exercise, answer_in(load(path), exercise, path))
-    except CheckFailed as failure:
-        result = Result(exercise.name, FAILED, message=str(failure))
-    except BaseException as error:
-        message = f"{exercise.symbol} raised {type(error).__name__}"
-        result = Result(exercise.name, FAILED, message=message)
+    result = check_here(exercise, path)
     faulthandler.cancel_dump_traceback_later()
     _say(answers, {"result": result_as_dict(result)})
     with contextlib.suppress(Exception):  # they may be closed, or something else by now
