@@ -202,33 +202,54 @@ def layer_norm(
 def gelu(x: Float[Tensor, "..."], approximate: str = "tanh") -> Float[Tensor, "..."]:
     """Gate each element by the probability that a standard normal number is below it.
 
-    "none":  y = x Φ(x),                  dx = g (Φ(x) + x φ(x))
-    "tanh":  y = x (1 + t) / 2,           dx = g (1 + t + x (1 - t²) u') / 2
-             t = tanh u, u = √(2/π) (x + 0.044715 x³), u' = √(2/π) (1 + 3 · 0.044715 x²)
+    "none":  y = x Φ(x),  dx = g (Φ(x) + x φ(x))
+    "tanh":  y = x (1 + tanh u) / 2 = x s  with u = √(2/π) (x + 0.044715 x³), s = 1 / (1 + exp(-2u))
+             dx = g (s + x s') = g (s + y (1 - s) 2u')  with u' = √(2/π) (1 + 3 · 0.044715 x²)
 
     Source: Hendrycks and Gimpel (2016), Gaussian Error Linear Units, section 2.
     """
     if approximate not in ("tanh", "none"):
         raise ValueError(f'gelu: approximate must be "tanh" or "none", got {approximate!r}')
-    derivative = _gelu_tanh if approximate == "tanh" else _gelu_exact
-    out, slope = derivative(x.data)
-    return Tensor.from_operation(out, (x,), lambda grad: x.accumulate(grad * slope()))
+    out, slope = _gelu_tanh(x.data) if approximate == "tanh" else _gelu_exact(x.data)
+
+    def backward(grad):
+        dx = slope()
+        dx *= grad
+        x.accumulate(dx)
+
+    return Tensor.from_operation(out, (x,), backward)
 
 
 def _gelu_exact(x):
-    phi, cdf = normal_cdf(x)
-    return x * cdf, lambda: cdf + x * phi
+    density, below = normal_cdf(x)
+    return x * below, lambda: np.asarray(below + x * density)
 
 
 def _gelu_tanh(x):
-    a, b = math.sqrt(2 / math.pi), math.sqrt(2 / math.pi) * 0.044715
-    square = x * x
-    t = np.tanh(x * (a + b * square))
+    a = 2 * math.sqrt(2 / math.pi)
+    b = 0.044715 * a
+    s = x.copy()
+    s *= x
+    s *= -b
+    s -= a
+    s *= x  # -2u
+    with np.errstate(over="ignore"):  # exp = inf gives s = 0
+        np.exp(s, out=s)
+    s += 1
+    np.reciprocal(s, out=s)
+    y = x * s
 
     def slope():
-        return 0.5 * (1 + t + x * (1 - t * t) * (a + 3 * b * square))
+        dx = x.copy()
+        dx *= x
+        dx *= 3 * b
+        dx += a  # 2u'
+        dx *= y
+        dx *= 1 - s
+        dx += s
+        return dx
 
-    return 0.5 * x * (1 + t), slope
+    return y, slope
 
 
 def embedding(weight: Float[Tensor, "V C"], ids: Int[np.ndarray, "..."]) -> Float[Tensor, "... C"]:
