@@ -145,8 +145,8 @@ def set_references(
             cited = True
             return None
         if not all(ours):
-            where.fail(element, needles[0], "references and citations of works in one [ ]; "
-                       "write them separately")  # fmt: skip
+            where.fail(element, needles[0], "a reference and a citation of a work are read as "
+                       "one; write them separately, with a word between them")  # fmt: skip
         out: list[pf.Inline] = []
         for citation, needle in zip(element.citations, needles, strict=True):
             if out:

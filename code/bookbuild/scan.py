@@ -18,7 +18,7 @@ _DIV_OPEN = re.compile(_QUOTE + r"(?P<colons>:{3,})\s*(?P<attributes>[^:\s].*?)\
 _DIV_CLOSE = re.compile(r"[\s>]*:{3,}\s*$")
 _HEADING_ID = re.compile(r"^[\s>]*#{1,6}\s.*\{[^{}]*#(?P<id>[^\s{}]+)[^{}]*\}\s*$")
 _INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
-_MATHS = re.compile(r"(?<!\\)\$\$")
+MATHS = re.compile(r"(?<!\\)\$\$")
 
 
 @dataclass
@@ -102,6 +102,10 @@ def _opening_fence(line: int, fence: re.Match, fail: Callable) -> str:
     if language and info.startswith("{{"):
         shown = re.sub(r"^\{\{(.*)\}\}$", r"{\1}", info).replace('"', '\\"')
         return f'{fence["indent"]}{fence["ticks"]} {{.{SHOWN} fence="```{shown}"}}'
+    if info.startswith("{="):
+        fail(line, f"raw {info.strip('{=}')}; write Markdown")
+    if info.startswith("{") and not language and not re.fullmatch(r"\{\s*\.[\w+-]+\s*\}", info):
+        fail(line, f"code with {info}; it takes one class, its language: ```python")
     if language:
         fail(
             line,
@@ -146,6 +150,6 @@ def _check_maths(prose: dict[int, str], fail: Callable) -> None:
     for line, text in [*prose.items(), (len(prose) + 2**31, "")]:
         if opened and (not text.strip(" >") or line != last + 1):
             fail(opened, "the formula that opens here is not closed in its paragraph; add $$")
-        for _ in _MATHS.finditer(text):
+        for _ in MATHS.finditer(text):
             opened = None if opened else line
         last = line

@@ -13,7 +13,7 @@ import panflute as pf
 from bookbuild.notebook import Chapter
 from bookbuild.options import LABELS, check_options
 from bookbuild.reading import Where, read_printed, read_source
-from bookbuild.scan import CELL, SHOWN
+from bookbuild.scan import CELL, MATHS, SHOWN
 
 CALLOUTS = ("note", "tip", "important", "caution", "warning")
 # Elements of the web components: the attributes each may have.
@@ -42,16 +42,12 @@ _ATTRIBUTES = {
     "table": {"tbl-colwidths": None},
     "computed": {"expr": None, "tolerance": None},
 }  # fmt: skip
-_BLOCKS = (
-    pf.Para, pf.Plain, pf.Header, pf.CodeBlock, pf.BulletList, pf.OrderedList, pf.DefinitionList,
-    pf.BlockQuote, pf.Table, pf.Figure, pf.Div, pf.RawBlock, pf.ListItem, pf.Definition,
-    pf.DefinitionItem, pf.TableHead, pf.TableBody, pf.TableFoot, pf.TableRow, pf.TableCell,
-    pf.Caption,
-)  # fmt: skip
-_INLINES = (
-    pf.Str, pf.Emph, pf.Strong, pf.Strikeout, pf.Superscript, pf.Subscript, pf.Quoted, pf.Cite,
-    pf.Code, pf.Space, pf.SoftBreak, pf.LineBreak, pf.Math, pf.Link, pf.Image, pf.Note, pf.Span,
-    pf.RawInline,
+_KNOWN = (
+    pf.Para, pf.Plain, pf.BulletList, pf.OrderedList, pf.ListItem, pf.DefinitionList,
+    pf.DefinitionItem, pf.Definition, pf.BlockQuote, pf.TableHead, pf.TableBody, pf.TableFoot,
+    pf.TableRow, pf.TableCell, pf.Caption, pf.Emph, pf.Strong, pf.Strikeout, pf.Superscript,
+    pf.Subscript, pf.Quoted, pf.Cite, pf.Citation, pf.Space, pf.SoftBreak, pf.LineBreak, pf.Math,
+    pf.Note,
 )  # fmt: skip
 _EQUATION = re.compile(r"\{#eq-[A-Za-z0-9_-]+\}")
 _LABEL = re.compile(r"[a-z]+-[A-Za-z0-9_-]+")
@@ -99,10 +95,9 @@ def check_blocks(doc: pf.Doc, where: Where, *, generated: bool = False) -> None:
         name = type(element).__name__
         if name in _CHECKS:
             _CHECKS[name](element, where)
-        elif isinstance(element, pf.Block) and not isinstance(element, _BLOCKS):
-            where.fail(element, None, f"a {name} is not in the vocabulary of a chapter")
-        elif isinstance(element, pf.Inline) and not isinstance(element, _INLINES):
-            where.fail(element, None, f"{name} is not in the vocabulary of a chapter")
+        elif isinstance(element, pf.Block | pf.Inline) and not isinstance(element, _KNOWN):
+            word = next(iter(pf.stringify(element).split()), None)
+            where.fail(element, word, f"{name} is not in the vocabulary of a chapter")
 
     doc.walk(check)
 
@@ -181,11 +176,9 @@ def _check_header(header: pf.Header, where: Where) -> None:
 
 
 def _check_code(code: pf.CodeBlock | pf.Code, where: Where) -> None:
-    if CELL in code.classes or SHOWN in code.classes:
-        return
-    first = next((line for line in code.text.split("\n") if line.strip()), "")
-    if len(code.classes) > 1 or code.identifier or code.attributes:
-        where.fail(code, first, "code takes one class, its language: ```python")
+    known = CELL in code.classes or SHOWN in code.classes
+    if not known and (len(code.classes) > 1 or code.identifier or code.attributes):
+        where.fail(code, code.text, "code takes one class, its language")
 
 
 def _check_raw(raw: pf.RawBlock | pf.RawInline, where: Where) -> None:
@@ -269,9 +262,9 @@ def _check_str(text: pf.Str, where: Where) -> None:
     if value.startswith(":::"):
         where.fail(text, re.compile(r"^[\s>]*:::"), "this ::: is not read as the end or the "
                    "beginning of a div; leave a blank line before it")  # fmt: skip
-    if "$$" in value:
-        where.fail(text, "$$", "this $$ is not read as a formula; it has $$ before and after it")
-    attributes = re.search(r"\{[#.][^\s}]*\}?", value)
+    if "$$" in value and any(MATHS.search(line) for line in where.source.prose.values()):
+        where.fail(text, MATHS, "this $$ is not read as a formula; write $$ before and after it")
+    attributes = re.search(r"\{(?:[#.]|[\w-]+=)[^\s}“”]*\}?", value)
     if attributes and not (_EQUATION.fullmatch(value) and _after_formula(text)):
         where.fail(
             text,
