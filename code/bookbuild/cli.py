@@ -44,7 +44,7 @@ def main() -> None:
         print(f"bookbuild: {error.format_message()}", file=sys.stderr)
         sys.exit(1)
     except (KeyboardInterrupt, click.Abort):
-        print("\nStopped. What was finished is kept.", file=sys.stderr)
+        print("Stopped. What was finished is kept.", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -31,6 +31,7 @@ from bookbuild.notebook import Chapter, ChapterError, read_chapter, to_notebook
 
 DEFAULT_TIMEOUT = 300  # seconds for one cell
 _LONGEST_MESSAGE = 400
+_PLACE_OF_SYNTAX_ERROR = re.compile(r" \(\d+\.py, line \d+\)$")  # in a file of IPython's
 _SILENT = logging.Logger("bookbuild.execute", logging.CRITICAL + 1)  # what fails is raised
 
 
@@ -285,6 +286,7 @@ def describe_error(
     if "code_line" in where and (inside := line_in_cell(traceback)):
         line = where["code_line"] + inside - 1
     said = " ".join(strip_ansi(without_machine_paths(evalue, root)).split())
+    said = _PLACE_OF_SYNTAX_ERROR.sub("", said)
     if len(said) > _LONGEST_MESSAGE:
         said = said[:_LONGEST_MESSAGE] + " …"
     text = without_machine_paths(strip_ansi("\n".join(traceback)), root)

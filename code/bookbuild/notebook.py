@@ -176,7 +176,7 @@ def _split(
                 path, i + 1, f"the {what} that opens here is not closed; end it with {ticks}"
             )
         if cell:
-            _check_close(path, lines, end, fence["ticks"])
+            _check_close(path, lines, i, end, fence["ticks"])
             cells.append(_cell(path, lines, i, end, cell["indent"], defaults))
         elif fence["ticks"][0] == "~":
             _check_tildes(path, lines, i, end)
@@ -184,8 +184,15 @@ def _split(
     return cells, prose
 
 
-def _check_close(path: Path, lines: list[str], end: int, ticks: str) -> None:
+def _check_close(path: Path, lines: list[str], start: int, end: int, ticks: str) -> None:
     """Quarto closes a cell at as many ticks as opened it, Pandoc at as many or more."""
+    for i in range(start + 1, end):
+        if (inner := _CELL.match(lines[i])) and len(inner["ticks"]) >= len(ticks):
+            raise ChapterError(
+                path,
+                start + 1,
+                f"the cell that opens here is not closed before line {i + 1}; end it with {ticks}",
+            )
     if lines[end].strip() != ticks:
         raise ChapterError(
             path, end + 1, f"the cell opens with {ticks} and closes with other ticks; use {ticks}"

@@ -169,7 +169,7 @@ def test_machine_paths_leave_outputs():
     ("code", "line", "said"),
     [
         ("x = 1\n1 / 0", 3, "the cell raises ZeroDivisionError: division by zero"),
-        ("def f(:", 2, "the cell raises SyntaxError: invalid syntax"),
+        ("def f(:", 2, "the cell raises SyntaxError: invalid syntax$"),
         (
             "from minilib.counts import mean\n\nmean([])",
             4,
@@ -183,7 +183,7 @@ def test_a_cell_that_fails_stops_with_file_line_and_error(tmp_path, code, line, 
     with pytest.raises(CellError) as caught:
         outputs(one_cell(tmp_path, code))
     message = str(caught.value)
-    assert f"counts.qmd:{line}: " in message and said in message
+    assert f"counts.qmd:{line}: " in message and said in message + "$"
     assert "\x1b" not in message and "\n" not in message
 
 

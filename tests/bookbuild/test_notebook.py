@@ -218,6 +218,7 @@ def test_any_text_is_read_or_refused_with_a_line(tmp_path_factory, text):
     ("text", "line", "said"),
     [
         ("Text\n\n```{python}\nx\n", 3, "the cell that opens here is not closed"),
+        ("```{python}\nx\n\n```{python}\ny\n```\n", 1, "opens here is not closed before line 4"),
         ("```python\nx\n", 1, "the code block that opens here is not closed"),
         ("---\ntitle: x\n", 1, "the front matter that opens here is not closed"),
         ("---\ntitle: [\n---\n", 2, "not YAML in the front matter: expected"),
