@@ -22,19 +22,19 @@ def save(path: str | os.PathLike, module: Module):
     Raises:
         OSError: when the folder does not exist or the disk is full.
     """
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save as serialise
 
     path = _path("save", path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"save: the folder of path {str(path)!r} does not exist")
     state = {name: np.ascontiguousarray(p.data) for name, p in module.named_parameters()}
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as beside:
-        temporary = Path(beside) / path.name
-        try:
-            save_file(state, temporary)
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as beside:
+            temporary = Path(beside) / path.name
+            temporary.write_bytes(serialise(state))
             os.replace(temporary, path)
-        except Exception as error:
-            raise OSError(f"save: could not write {str(path)!r}: {error}") from error
+    except OSError as error:
+        raise OSError(f"save: could not write {str(path)!r}: {error.strerror}") from error
 
 
 def load(path: str | os.PathLike, module: Module) -> Module:

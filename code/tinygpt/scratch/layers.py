@@ -83,6 +83,11 @@ class Module:
                     f"{where}: {name} must be floats of shape {tensors[name].shape}, "
                     f"got {describe(array)}"
                 )
+        first_name = {id(tensor): name for name, tensor in self.named_parameters()}
+        for name in arrays:  # a shared parameter may be given under each of its names
+            first = first_name[id(tensors[name])]
+            if not np.array_equal(arrays[name], arrays[first], equal_nan=True):
+                raise ValueError(f"{where}: {name} and {first} are one parameter, but differ")
         for name in required:
             tensors[name].data[...] = arrays[name]
 
