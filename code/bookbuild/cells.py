@@ -22,6 +22,8 @@ _IMAGES = {"image/svg+xml": ".svg", "image/png": ".png", "image/jpeg": ".jpg"}
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # What `plt.plot()` returns at the end of a cell is not a result.
 _PLOT_OBJECT = re.compile(r"^(\[?<matplotlib|<seaborn\.|\(?<Figure |\(?array\(\[.*<Axes)", re.S)
+# Where a warning was raised, on the machine that ran the chapter.
+_PLACE = re.compile(r"^\S*ipykernel_\d+\S*\.py:\d+: |^<ipython-input[^>]*>:\d+: ", re.M)
 _OPTION = re.compile(r"^\s*#\s*\|")
 
 
@@ -195,7 +197,7 @@ def _text(text: str, name: str) -> pf.Div:
 
 def clean(text: str) -> str:
     """The text as a terminal leaves it: no colours, progress bars in their last state."""
-    lines = _ANSI.sub("", text).rstrip("\n").split("\n")
+    lines = _PLACE.sub("", _ANSI.sub("", text)).rstrip("\n").split("\n")
     return "\n".join(line.rstrip("\r").split("\r")[-1] for line in lines)
 
 

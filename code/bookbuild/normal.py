@@ -165,7 +165,14 @@ def _float_div(div: pf.Div, where: Where) -> pf.Div:
         if not columns.isdigit() or columns == "0":
             where.fail(div, None, f'layout-ncol is "{columns}"; give a number of columns')
         attributes["columns"] = columns
+    content = [_image_alone(block) for block in content]
     return make_float(content, list(last.content), label, attributes)
+
+
+def _image_alone(block: pf.Block) -> pf.Block:
+    """An image stands in its figure without a paragraph around it."""
+    alone = isinstance(block, pf.Para) and len(block.content) == 1
+    return pf.Plain(*block.content) if alone and isinstance(block.content[0], pf.Image) else block
 
 
 def _holds(block: pf.Block, kind: str) -> bool:

@@ -44,6 +44,11 @@ def read_outline(body: str, title: str, depth: int) -> Outline:
     return outline
 
 
+def plain_text(html: str) -> str:
+    """The text of a piece of HTML."""
+    return read_outline(html, "", 0).sections[0].text
+
+
 class _Reader(HTMLParser):
     def __init__(self, title: str):
         super().__init__(convert_charrefs=True)
@@ -89,11 +94,13 @@ class _Reader(HTMLParser):
             self.parts[-1][2].append(" ")
 
     def handle_data(self, data: str) -> None:
+        if self._in("footnote-ref") or self._in("footnote-back"):
+            return
         if self.heading is not None:
             self.heading.append(escape(data, quote=False))
             if not self.silent and not self._in("header-section-number"):
                 self.heading_text.append(data)
-        elif not self.silent and not self._in("footnote-ref") and not self._in("footnote-back"):
+        elif not self.silent:
             self.parts[-1][2].append(data)
 
     def _section(self) -> dict | None:
@@ -107,7 +114,7 @@ class _Reader(HTMLParser):
     def _drops(self, tag: str, attributes: dict) -> bool:
         """Links, footnote marks and ids have no place in the contents."""
         number = "header-section-number" in (attributes.get("class") or "")
-        return tag in _DROPPED and not number
+        return self._in("footnote-ref") or (tag in _DROPPED and not number)
 
     def _close_heading(self, level: int) -> None:
         section = self.open[-1][1] if self.open and self.open[-1][0] == "section" else {}

@@ -24,7 +24,7 @@ from bookbuild.images import Pictures
 from bookbuild.normal import normalise
 from bookbuild.notebook import Chapter, ChapterError, read_chapter
 from bookbuild.options import cell_options
-from bookbuild.outline import read_outline
+from bookbuild.outline import plain_text, read_outline
 from bookbuild.reading import Where
 from bookbuild.scan import CELL, SHOWN
 from bookbuild.vocabulary import read_chapter_source
@@ -135,12 +135,8 @@ def _write_page(
     doc = _set_sources(book, manuscript, index, keys)
     own = {target.label: target for target in manuscript.targets}
     manuscript.pictures.targets = own
-    plain = " ".join(pf.stringify(pf.Plain(*manuscript.title)).split())
     copy = pandoc.load(pandoc.dump(doc))
     copy.content.pop(0)
-    notebook = make_notebook(
-        book, entry, manuscript.chapter, copy, plain, own, manuscript.pictures
-    )
     PageBlocks(own, manuscript.pictures).apply(doc)
     html, log = pandoc.write_html(doc)
     for note in log:
@@ -148,6 +144,10 @@ def _write_page(
             _fail_formula(note, where)
     parts = re.match(rf'<div id="{_TITLE}">\n?(.*?)</div>\n?(.*)', html, re.S)
     title_html, body = parts[1].strip(), tidy(parts[2])
+    plain = plain_text(title_html)
+    notebook = make_notebook(
+        book, entry, manuscript.chapter, copy, plain, own, manuscript.pictures
+    )
     outline = read_outline(body, plain, int(book.meta.get("toc-depth", 3)))
     page = RenderedPage(
         entry=entry,

@@ -51,6 +51,7 @@ _KNOWN = (
 )  # fmt: skip
 _EQUATION = re.compile(r"\{#eq-[A-Za-z0-9_-]+\}")
 _LABEL = re.compile(r"[a-z]+-[A-Za-z0-9_-]+")
+_LENGTH = re.compile(r"\d+(\.\d+)?(px|%|em|rem)?")
 _SCHEMES = ("http", "https", "mailto")
 
 
@@ -213,6 +214,10 @@ def _check_image(image: pf.Image, where: Where) -> None:
     if image.classes or image.title:
         where.fail(image, needle, "an image has neither classes nor a title")
     _check_attributes("image", image, where, needle)
+    for key in ("width", "height"):
+        value = image.attributes.get(key)
+        if value is not None and not _LENGTH.fullmatch(value):
+            where.fail(image, needle, f'{key} is "{value}"; give pixels, 300, or a share, 50%')
     if urlsplit(image.url).scheme or image.url.startswith("//"):
         where.fail(image, needle, f"{image.url}: an image is a file of the book, not an address")
     alone = isinstance(figure, pf.Figure) or len(image.parent.content) == 1

@@ -67,10 +67,10 @@ def result(**data: str):
     )
 
 
-def drawn(width: int = 30, height: int = 20, **metadata):
+def drawn(size: tuple[int, int] = (30, 20), **metadata):
     """A PNG as matplotlib gives it."""
     buffer = io.BytesIO()
-    Image.new("RGB", (width, height), "red").save(buffer, "PNG")
+    Image.new("RGB", size, "red").save(buffer, "PNG")
     data = {
         "image/png": base64.b64encode(buffer.getvalue()).decode(),
         "text/plain": "<Figure size 300x200 with 1 Axes>",

@@ -71,6 +71,7 @@ STOPS = {
     "figure label": ('![c](a.png){#img-x fig-alt="x"}', 3, "fig-"),
     "image from elsewhere": ('![c](https://x.org/a.png){fig-alt="x"}', 3, "a file of the book"),
     "image attribute": ('![c](a.png){fig-alt="x" onclick="y"}', 3, "onclick", "known: fig-alt"),
+    "image width": ('![c](a.png){fig-alt="x" width="wide"}', 3, '"wide"', "pixels"),
     "image align": ('![c](a.png){fig-alt="x" fig-align="top"}', 3, '"top"', "left or center"),
     "link to a script": ("A [x](javascript:alert) b", 3, "javascript:alert"),
     "link with attributes": ("A [x](https://a.org){target=_blank} b", 3, "no attributes"),
