@@ -99,8 +99,10 @@ class _Parts:
             elif isinstance(block, pf.BulletList | pf.OrderedList):
                 out += self._list(block)
             else:
+                cells = _cells(block)
+                block.walk(lambda e, _: [] if _is_cell(e) else None)
                 out.append([block])
-                for cell in _cells(block):
+                for cell in cells:
                     out += self._cell(cell)
         return _joined(out)
 

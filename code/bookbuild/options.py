@@ -34,6 +34,7 @@ _EXECUTE = {
     "error": (_flag, "true or false"),
     "warning": (_flag, "true or false"),
 }
+_TIMEOUT = {"timeout": (lambda v: type(v) in (int, float) and v > 0, "a number of seconds")}
 _SHARE = (
     lambda v: isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v < 1,
     "a number from 0 to below 1",
@@ -99,7 +100,7 @@ def check_options(chapter: Chapter) -> None:
         _check(chapter.path, line, "front matter", FRONT, key, value)
     for key, value in (chapter.front.get("execute") or {}).items():
         line = _find(chapter, str(key), 1, chapter.body_start)
-        _check(chapter.path, line, "execute:", _EXECUTE, key, value)
+        _check(chapter.path, line, "execute:", _EXECUTE | _TIMEOUT, key, value)
     for cell in chapter.cells:
         for key, value in cell.options.items():
             line = option_line(chapter, cell, str(key))

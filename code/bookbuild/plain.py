@@ -75,7 +75,8 @@ class PlainText:
         if any("cell" in getattr(e, "classes", []) for e in ancestors(image)):
             return []  # running the cell draws it
         name, content = self.pictures.content(image)
-        name = posixpath.basename(name)
+        name, long = posixpath.basename(name), name.replace("/", "-")
+        name = name if self.attachments.setdefault(name, content) == content else long
         self.attachments[name] = content
         alt = image.attributes.get("fig-alt") or pf.stringify(image)
         return pf.Image(pf.Str(alt), url=f"attachment:{quote(name)}")
