@@ -56,6 +56,18 @@ def test_cells_are_short(path):
     assert max(sizes) <= 30
 
 
+@every_page
+def test_code_fits_the_column(path):
+    wide = [
+        (cell.line, line)
+        for cell in read_chapter(path).cells
+        if cell.options.get("echo", True) and cell.options.get("include", True)
+        for line in cell.source.splitlines()
+        if len(line) > 92
+    ]
+    assert wide == []
+
+
 @named
 def test_every_shown_cell_prints_or_draws_something(path):
     reference = ROOT / "tests/reference" / path.relative_to(ROOT).with_suffix(".ipynb")
