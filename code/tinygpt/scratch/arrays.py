@@ -7,20 +7,18 @@ import numpy as np
 from tinygpt.scratch.validate import describe, is_integer
 
 
-def float_array(data, dtype) -> np.ndarray:
+def float_array(data, dtype, where: str = "Tensor", name: str = "data") -> np.ndarray:
     """Return a new array of `dtype`, float32 or float64, with the values of `data`."""
-    try:
-        dtype = np.dtype(dtype)
-    except TypeError:
-        dtype = None
     if dtype not in (np.float32, np.float64):
-        raise TypeError(f"Tensor: dtype must be np.float32 or np.float64, got {dtype}")
+        raise TypeError(f"{where}: dtype must be np.float32 or np.float64, got {dtype!r}")
     try:
         array = np.asarray(data)
     except ValueError:
-        raise ValueError("Tensor: data must be rectangular, got rows of unequal length") from None
+        raise ValueError(
+            f"{where}: {name} must be rectangular, got rows of unequal length"
+        ) from None
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"Tensor: data must be numbers, got {describe(data)}")
+        raise TypeError(f"{where}: {name} must be real numbers, got {describe(data)}")
     return np.array(array, dtype=dtype)
 
 
@@ -46,6 +44,15 @@ def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.ndim > 2 and b.ndim == 2:
         return (as_matrix(a) @ b).reshape(*a.shape[:-1], b.shape[-1])
     return a @ b
+
+
+def broadcast_shape(where: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape to which arrays of these shapes broadcast, or say that they do not."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        given = " and ".join(str(shape) for shape in shapes)
+        raise ValueError(f"{where}: shapes {given} do not broadcast") from None
 
 
 def check_matmul(where: str, a: tuple[int, ...], b: tuple[int, ...]):
@@ -75,7 +82,8 @@ def axes_of(where: str, axis, ndim: int) -> tuple[int, ...]:
         if not is_integer(one):
             raise TypeError(f"{where}: axis must be an integer, got {describe(one)}")
         if not -ndim <= one < ndim:
-            raise ValueError(f"{where}: axis {one} is outside -{ndim}..{ndim - 1}")
+            there_are = f"is outside -{ndim}..{ndim - 1}" if ndim else "of a tensor without axes"
+            raise ValueError(f"{where}: axis {one} {there_are}")
     axes = tuple(int(one) % ndim for one in axes)
     if len(set(axes)) != len(axes):
         raise ValueError(f"{where}: axis {axis} names one axis twice")

@@ -7,7 +7,7 @@ import numpy as np
 from tinygpt.scratch.functional import softmax
 from tinygpt.scratch.layers import Dropout, Linear, Module
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.scratch.validate import positive_integer
+from tinygpt.scratch.validate import instance, positive_integer
 from tinygpt.shapes import Bool, Float
 
 
@@ -42,8 +42,9 @@ def attention_weights(
 
     Source: Vaswani et al. (2017), Attention Is All You Need, equation 1.
     """
+    _check_shapes(query, key, key)
     scores = (query * (1 / math.sqrt(query.shape[-1]))) @ key.swapaxes(-1, -2)  # (..., T, S)
-    return softmax(scores, where=mask)
+    return softmax(scores, mask=mask)
 
 
 def scaled_dot_product_attention(
@@ -56,6 +57,7 @@ def scaled_dot_product_attention(
 
     Attention(Q, K, V) = softmax(Q Kᵀ / √d) V
     """
+    _check_shapes(query, key, value)
     return attention_weights(query, key, mask) @ value  # (..., T, e)
 
 
@@ -107,6 +109,10 @@ class MultiHeadAttention(Module):
         self, x: Float[Tensor, "B T C"], mask: Bool[np.ndarray, "..."] | None = None
     ) -> Float[Tensor, "B T C"]:
         """Let every position of x attend to the positions that the mask allows."""
+        if instance("MultiHeadAttention.forward", "x", x, Tensor).ndim != 3:
+            raise ValueError(
+                f"MultiHeadAttention.forward: x must have shape (B, T, C), got {x.shape}"
+            )
         query = self._split_heads(self.query(x))  # (B, h, T, d_k)
         key = self._split_heads(self.key(x))  # (B, h, T, d_k)
         value = self._split_heads(self.value(x))  # (B, h, T, d_k)
@@ -121,3 +127,17 @@ class MultiHeadAttention(Module):
     def _merge_heads(self, x: Float[Tensor, "B h T d_k"]) -> Float[Tensor, "B T C"]:
         batch, heads, seq_len, head_dim = x.shape
         return x.swapaxes(1, 2).reshape(batch, seq_len, heads * head_dim)  # (B, T, C)
+
+
+def _check_shapes(query, key, value):
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        if instance("attention", name, tensor, Tensor).ndim < 2:
+            raise ValueError(f"attention: {name} must have shape (..., T, d), got {tensor.shape}")
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            f"attention: query and key must have one width, got {query.shape} and {key.shape}"
+        )
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"attention: key and value must have one length, got {key.shape} and {value.shape}"
+        )

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tinygpt.scratch.layers import Module
-from tinygpt.scratch.validate import describe
+from tinygpt.scratch.validate import describe, instance
 
 
 def save(path: str | os.PathLike, module: Module):
@@ -25,6 +25,7 @@ def save(path: str | os.PathLike, module: Module):
     from safetensors.numpy import save as serialise
 
     path = _path("save", path)
+    instance("save", "module", module, Module)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"save: the folder of path {str(path)!r} does not exist")
     state = {name: np.ascontiguousarray(p.data) for name, p in module.named_parameters()}
@@ -52,6 +53,7 @@ def load(path: str | os.PathLike, module: Module) -> Module:
     from safetensors.numpy import load_file
 
     path = _path("load", path)
+    instance("load", "module", module, Module)
     if not path.is_file():
         raise FileNotFoundError(f"load: there is no file at path {str(path)!r}")
     try:

@@ -9,13 +9,14 @@ import math
 
 import numpy as np
 
-from tinygpt.scratch.arrays import as_matrix, axes_of
+from tinygpt.scratch.arrays import as_matrix, axes_of, broadcast_shape
 from tinygpt.scratch.special import normal_cdf
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.scratch.validate import (
     boolean_mask,
     describe,
     ids_below,
+    instance,
     integer_array,
     probability,
 )
@@ -35,6 +36,7 @@ def linear(
     Raises:
         ValueError: when the last axis of x is not I long.
     """
+    instance("linear", "x", x, Tensor)
     if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
         raise ValueError(
             f"linear: the last axis of x must be in_features={weight.shape[1]} long, "
@@ -58,7 +60,7 @@ def linear(
     return Tensor.from_operation(out.reshape(*x.shape[:-1], weight.shape[0]), parents, backward)
 
 
-def softmax(x: Float[Tensor, "..."], axis: int = -1, where=None) -> Float[Tensor, "..."]:
+def softmax(x: Float[Tensor, "..."], axis: int = -1, mask=None) -> Float[Tensor, "..."]:
     """Turn scores into weights that are positive and sum to 1.
 
     p_i = exp(x_i) / Σ_j exp(x_j)
@@ -69,21 +71,21 @@ def softmax(x: Float[Tensor, "..."], axis: int = -1, where=None) -> Float[Tensor
     Args:
         x: scores.
         axis: the axis that sums to 1.
-        where: boolean array that broadcasts to x; weights where it is False are exactly 0.
+        mask: boolean array that broadcasts to x; weights where it is False are exactly 0.
             A row without a single True is all zeros.
 
     Returns:
         Weights of the shape of x.
     """
-    (axis,) = axes_of("softmax", axis, x.ndim)
+    (axis,) = axes_of("softmax", axis, instance("softmax", "x", x, Tensor).ndim)
     scores = x.data
-    if where is not None:
-        where = boolean_mask("softmax", "where", where, x.shape)
-        scores = np.where(where, scores, scores.dtype.type(-np.inf))
+    if mask is not None:
+        mask = boolean_mask("softmax", "mask", mask, x.shape)
+        scores = np.where(mask, scores, scores.dtype.type(-np.inf))
     p = scores - _finite_max(scores, axis)
     np.exp(p, out=p)
     total = p.sum(axis=axis, keepdims=True)
-    p /= total if where is None else np.where(total > 0, total, 1)
+    p /= total if mask is None else np.where(total > 0, total, 1)
 
     def backward(grad):
         dot = (grad * p).sum(axis=axis, keepdims=True)
@@ -99,7 +101,7 @@ def log_softmax(x: Float[Tensor, "..."], axis: int = -1) -> Float[Tensor, "..."]
 
     y_i = x_i - log Σ_j exp(x_j),  dx = g - p Σ_j g_j  with p = exp(y)
     """
-    (axis,) = axes_of("log_softmax", axis, x.ndim)
+    (axis,) = axes_of("log_softmax", axis, instance("log_softmax", "x", x, Tensor).ndim)
     y = x.data - _finite_max(x.data, axis)
     y -= np.log(np.exp(y).sum(axis=axis, keepdims=True))
 
@@ -127,6 +129,7 @@ def cross_entropy(
         TypeError: when targets are not integers.
         ValueError: when shapes do not fit, a target is outside 0..V-1, or there is none.
     """
+    instance("cross_entropy", "logits", logits, Tensor)
     targets = integer_array("cross_entropy", "targets", targets)
     if logits.shape[:-1] != targets.shape:
         raise ValueError(
@@ -169,6 +172,7 @@ def layer_norm(
 
     Source: Ba, Kiros and Hinton (2016), Layer Normalization, equations 3 and 4.
     """
+    instance("layer_norm", "x", x, Tensor)
     if x.ndim == 0 or x.shape[-1:] != weight.shape:
         raise ValueError(
             f"layer_norm: the last axis of x must be {weight.shape[0]} long, got shape {x.shape}"
@@ -208,6 +212,7 @@ def gelu(x: Float[Tensor, "..."], approximate: str = "tanh") -> Float[Tensor, ".
 
     Source: Hendrycks and Gimpel (2016), Gaussian Error Linear Units, section 2.
     """
+    instance("gelu", "x", x, Tensor)
     if approximate not in ("tanh", "none"):
         raise ValueError(f'gelu: approximate must be "tanh" or "none", got {approximate!r}')
     out, slope = _gelu_tanh(x.data) if approximate == "tanh" else _gelu_exact(x.data)
@@ -261,6 +266,7 @@ def embedding(weight: Float[Tensor, "V C"], ids: Int[np.ndarray, "..."]) -> Floa
         TypeError: when ids are not integers.
         ValueError: when an id is outside 0..V-1.
     """
+    instance("embedding", "weight", weight, Tensor)
     ids = integer_array("embedding", "ids", ids)
     ids_below("embedding", "id", ids, weight.shape[0])
 
@@ -277,6 +283,8 @@ def dropout(x: Float[Tensor, "..."], p: float, rng: np.random.Generator) -> Floa
 
     The expected value stays what it was. Source: Srivastava et al. (2014), Dropout.
     """
+    instance("dropout", "x", x, Tensor)
+    instance("dropout", "rng", rng, np.random.Generator)
     p = probability("dropout", "p", p)
     if p == 0.0:
         return x
@@ -289,12 +297,7 @@ def where(condition, x, y) -> Tensor:
     """Take x where condition is True and y elsewhere; so do the gradients."""
     x = x if isinstance(x, Tensor) else Tensor(x, dtype=getattr(y, "dtype", None))
     y = y if isinstance(y, Tensor) else Tensor(y, dtype=x.dtype)
-    try:
-        shape = np.broadcast_shapes(x.shape, y.shape, np.shape(condition))
-    except ValueError:
-        raise ValueError(
-            f"where: shapes {np.shape(condition)}, {x.shape} and {y.shape} do not broadcast"
-        ) from None
+    shape = broadcast_shape("where", np.shape(condition), x.shape, y.shape)
     condition = boolean_mask("where", "condition", condition, shape)
     out = np.where(condition, x.data, y.data)
 
@@ -342,10 +345,7 @@ def _tensors(where, tensors) -> tuple[Tensor, ...]:
     """Return a non-empty tuple of tensors, or say what is wrong with it."""
     if not isinstance(tensors, (list, tuple)) or not tensors:
         raise TypeError(f"{where}: tensors must be a non-empty list, got {describe(tensors)}")
-    for tensor in tensors:
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{where}: every element must be a Tensor, got {describe(tensor)}")
-    return tuple(tensors)
+    return tuple(instance(where, "every element", tensor, Tensor) for tensor in tensors)
 
 
 def _finite_max(x, axis):

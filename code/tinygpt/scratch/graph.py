@@ -37,7 +37,7 @@ def initial_gradient(result, grad) -> np.ndarray:
                 "shape; only a single number, such as a loss, goes without"
             )
         return np.ones(result.shape, result.dtype)
-    grad = float_array(grad, result.dtype)
+    grad = float_array(grad, result.dtype, "Tensor.backward", "grad")
     if grad.shape != result.shape:
         raise ValueError(f"Tensor.backward: grad must have shape {result.shape}, got {grad.shape}")
     return grad

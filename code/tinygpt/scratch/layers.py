@@ -7,7 +7,14 @@ import numpy as np
 
 from tinygpt.scratch import functional
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.scratch.validate import describe, number, positive_integer, probability
+from tinygpt.scratch.validate import (
+    describe,
+    generator,
+    instance,
+    number,
+    positive_integer,
+    probability,
+)
 from tinygpt.shapes import Float, Int
 
 _rng = np.random.default_rng()
@@ -16,7 +23,7 @@ _rng = np.random.default_rng()
 def manual_seed(seed: int):
     """Restart the random numbers from which layers draw their weights and dropout masks."""
     global _rng
-    _rng = np.random.default_rng(seed)
+    _rng = generator("manual_seed", seed)
 
 
 class Module:
@@ -30,6 +37,10 @@ class Module:
 
     def __call__(self, *args, **kwargs):
         return self.forward(*args, **kwargs)
+
+    def forward(self, *args, **kwargs):
+        """Compute the module's result; every subclass has its own."""
+        raise NotImplementedError(f"{type(self).__name__}: forward is not defined")
 
     def modules(self):
         """Yield (dotted name, module) for this module, named "", and all below it."""
@@ -70,6 +81,7 @@ class Module:
             ValueError: when names or shapes are not those of this module.
         """
         where = f"{type(self).__name__}.load_state_dict"
+        instance(where, "state", state, dict)
         tensors = dict(self._named_tensors())
         required = {name for name, _ in self.named_parameters()}
         if missing := sorted(required - state.keys()):
@@ -147,7 +159,7 @@ class Linear(Module):
 
     def forward(self, x: Float[Tensor, "*B I"]) -> Float[Tensor, "*B O"]:
         """Map (..., in_features) to (..., out_features)."""
-        return functional.linear(_tensor("Linear", x), self.weight, self.bias)
+        return functional.linear(x, self.weight, self.bias)
 
 
 class Embedding(Module):
@@ -188,7 +200,7 @@ class LayerNorm(Module):
 
     def forward(self, x: Float[Tensor, "*B C"]) -> Float[Tensor, "*B C"]:
         """Normalise the last axis; every row by its own statistics."""
-        return functional.layer_norm(_tensor("LayerNorm", x), self.weight, self.bias, self.eps)
+        return functional.layer_norm(x, self.weight, self.bias, self.eps)
 
 
 class Dropout(Module):
@@ -213,6 +225,8 @@ class GELU(Module):
     """The Gaussian error linear unit; see `gelu`."""
 
     def __init__(self, approximate: str = "tanh"):
+        if approximate not in ("tanh", "none"):
+            raise ValueError(f'GELU: approximate must be "tanh" or "none", got {approximate!r}')
         self.approximate = approximate
 
     def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -225,7 +239,7 @@ class ReLU(Module):
 
     def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """Apply it to each element."""
-        return x.relu()
+        return instance("ReLU.forward", "x", x, Tensor).relu()
 
 
 class Sequential(Module):
@@ -233,8 +247,7 @@ class Sequential(Module):
 
     def __init__(self, *layers: Module):
         for layer in layers:
-            if not isinstance(layer, Module):
-                raise TypeError(f"Sequential: layers must be Modules, got {describe(layer)}")
+            instance("Sequential", "every layer", layer, Module)
         self.layers = list(layers)
 
     def forward(self, x):
@@ -253,12 +266,6 @@ def _uniform(shape, bound) -> Tensor:
     values *= 2 * bound
     values -= bound
     return Tensor(values, requires_grad=True)
-
-
-def _tensor(where, x) -> Tensor:
-    if not isinstance(x, Tensor):
-        raise TypeError(f"{where}.forward: x must be a Tensor, got {describe(x)}")
-    return x
 
 
 def _some(names) -> str:

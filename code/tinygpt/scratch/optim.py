@@ -1,11 +1,19 @@
 """Optimisers: how a gradient becomes a step."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.scratch.validate import describe, is_integer, number, positive_integer, probability
+from tinygpt.scratch.validate import (
+    describe,
+    instance,
+    integer,
+    number,
+    positive_integer,
+    probability,
+)
 
 
 class SGD:
@@ -150,17 +158,14 @@ class CosineSchedule:
     def __init__(self, max_lr: float, total_steps: int, warmup_steps: int = 0, min_lr: float = 0.0):
         self.max_lr = number("CosineSchedule", "max_lr", max_lr, low=0.0)
         self.total_steps = positive_integer("CosineSchedule", "total_steps", total_steps)
-        if not is_integer(warmup_steps) or not 0 <= warmup_steps <= total_steps:
-            raise ValueError(
-                f"CosineSchedule: warmup_steps must be an integer from 0 to "
-                f"total_steps={total_steps}, got {describe(warmup_steps)}"
-            )
-        self.warmup_steps = int(warmup_steps)
+        self.warmup_steps = integer(
+            "CosineSchedule", "warmup_steps", warmup_steps, high=self.total_steps
+        )
         self.min_lr = number("CosineSchedule", "min_lr", min_lr, low=0.0, high=self.max_lr)
 
     def __call__(self, step: int) -> float:
         """Return the rate of a step; the first step is 0 and its rate is not 0."""
-        step = number("CosineSchedule", "step", step, low=0)
+        step = integer("CosineSchedule", "step", step)
         if step < self.warmup_steps:
             return self.max_lr * (step + 1) / self.warmup_steps
         falling = max(1, self.total_steps - self.warmup_steps)
@@ -170,10 +175,14 @@ class CosineSchedule:
 
 def _parameters(where, parameters) -> list[Tensor]:
     """Return the parameters as a list without repetitions, or say what is wrong with them."""
+    if not isinstance(parameters, Iterable):
+        raise TypeError(
+            f"{where}: parameters must be a list of Tensors, such as model.parameters(), "
+            f"got {describe(parameters)}"
+        )
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    for parameter in parameters:
-        if not isinstance(parameter, Tensor):
-            raise TypeError(f"{where}: parameters must be Tensors, got {describe(parameter)}")
     if not parameters:
         raise ValueError(f"{where}: parameters must hold at least one Tensor, got none")
+    for parameter in parameters:
+        instance(where, "every parameter", parameter, Tensor)
     return list({id(parameter): parameter for parameter in parameters}.values())

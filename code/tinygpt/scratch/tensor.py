@@ -1,9 +1,8 @@
 """A NumPy array that remembers how it was computed, and can run the chain rule backwards.
 
-Each operation computes its result and keeps, in a closure beside it, what one step of the
-chain rule needs: given the gradient of the loss with respect to the result, add to each
-input the gradient of the loss with respect to that input. `Tensor.backward` walks the graph
-of operations from the loss to the leaves and calls these closures in turn.
+Each operation computes its result and keeps, in a closure beside it, one step of the chain
+rule: from the gradient with respect to the result, those with respect to the inputs.
+`Tensor.backward` calls these closures in turn, from the loss to the leaves.
 
 Source: Griewank and Walther (2008), Evaluating Derivatives, chapter 3 (reverse mode).
 """
@@ -13,6 +12,7 @@ import numpy as np
 from tinygpt.scratch import graph
 from tinygpt.scratch.arrays import (
     axes_of,
+    broadcast_shape,
     check_matmul,
     count_over,
     float_array,
@@ -21,7 +21,7 @@ from tinygpt.scratch.arrays import (
     transposed_matmul,
     unbroadcast,
 )
-from tinygpt.scratch.validate import boolean_mask, number
+from tinygpt.scratch.validate import boolean_mask, number, real
 
 
 def _comparison(compare):
@@ -235,6 +235,7 @@ class Tensor:
     def masked_fill(self, mask, value: float):
         """Return a copy with `value` where `mask` is True; no gradient flows through those."""
         mask = boolean_mask("Tensor.masked_fill", "mask", mask, self.shape)
+        value = real("Tensor.masked_fill", "value", value)
         return Tensor.from_operation(
             np.where(mask, self.dtype.type(value), self.data),
             (self,),
@@ -359,6 +360,12 @@ class Tensor:
         """Return the values, sharing memory."""
         return self.data
 
+    def __float__(self):
+        return float(self.item())
+
+    def __bool__(self):
+        return bool(self.item())
+
     def __array__(self, dtype=None, copy=None):
         return np.array(self.data, dtype=dtype, copy=copy)
 
@@ -383,15 +390,9 @@ class Tensor:
     def _operand(self, symbol: str, other, broadcast: bool = True) -> "Tensor":
         """Return the other operand as a Tensor of this dtype, checked to fit."""
         if not isinstance(other, Tensor):
-            try:
-                other = Tensor(other, dtype=self.dtype)
-            except TypeError as error:
-                raise TypeError(f"Tensor {symbol}: {error}") from None
-        if broadcast and other.data.shape != self.data.shape:
-            try:
-                np.broadcast_shapes(self.data.shape, other.data.shape)
-            except ValueError:
-                raise ValueError(
-                    f"Tensor {symbol}: shapes {self.shape} and {other.shape} do not broadcast"
-                ) from None
+            other = Tensor.from_operation(
+                float_array(other, self.dtype, f"Tensor {symbol}", "the other operand"), (), None
+            )
+        if broadcast:
+            broadcast_shape(f"Tensor {symbol}", self.data.shape, other.data.shape)
         return other

@@ -10,10 +10,11 @@ from tinygpt.scratch.graph import no_grad
 from tinygpt.scratch.layers import Dropout, Embedding, LayerNorm, Linear, Module, evaluation_mode
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.scratch.validate import (
-    describe,
+    generator,
     ids_below,
+    instance,
+    integer,
     integer_array,
-    is_integer,
     number,
     positive_integer,
 )
@@ -65,11 +66,12 @@ class TransformerBlock(Module):
     def __init__(
         self, embed_dim: int, num_heads: int, mlp_ratio: float = 4, dropout_prob: float = 0.1
     ):
-        hidden_dim = int(number("TransformerBlock", "mlp_ratio", mlp_ratio, low=0) * embed_dim)
+        embed_dim = positive_integer("TransformerBlock", "embed_dim", embed_dim)
+        mlp_ratio = number("TransformerBlock", "mlp_ratio", mlp_ratio, low=1 / embed_dim)
         self.norm1 = LayerNorm(embed_dim)
         self.attention = MultiHeadAttention(embed_dim, num_heads, dropout_prob)
         self.norm2 = LayerNorm(embed_dim)
-        self.mlp = MLP(embed_dim, hidden_dim, dropout_prob)
+        self.mlp = MLP(embed_dim, int(mlp_ratio * embed_dim), dropout_prob)
 
     def forward(
         self, x: Float[Tensor, "B T C"], mask: Bool[np.ndarray, "..."] | None = None
@@ -124,9 +126,9 @@ class GPT(Module):
         ]
         self.final_norm = LayerNorm(embed_dim)
         self.head = Linear(embed_dim, vocab_size, bias=False)
-        if tie_weights:
+        if instance("GPT", "tie_weights", tie_weights, bool):
             self.head.weight = self.token_embedding.weight
-        self._initialise(np.random.default_rng(seed))
+        self._initialise(generator("GPT", seed))
 
     def forward(self, tokens: Int[np.ndarray, "*B T"] | list) -> Float[Tensor, "B T V"]:
         """Return the scores of the next token at every position.
@@ -141,7 +143,7 @@ class GPT(Module):
             TypeError: when tokens are not integers.
             ValueError: when they are too many, outside the vocabulary or not 1-D or 2-D.
         """
-        tokens = self._check_tokens("GPT.forward", tokens)
+        tokens = self._check_tokens("GPT.forward", "tokens", tokens)
         seq_len = tokens.shape[1]
         if seq_len > self.max_seq_len:
             raise ValueError(
@@ -165,7 +167,13 @@ class GPT(Module):
             tokens: the inputs, (B, T) or (T,).
             targets: at every position the token that follows, of the same shape.
         """
-        targets = self._check_tokens("GPT.loss", targets)
+        tokens = self._check_tokens("GPT.loss", "tokens", tokens)
+        targets = self._check_tokens("GPT.loss", "targets", targets)
+        if tokens.shape != targets.shape:
+            raise ValueError(
+                f"GPT.loss: targets must have the shape of tokens, {tokens.shape}, "
+                f"got {targets.shape}"
+            )
         return cross_entropy(self.forward(tokens), targets)
 
     @no_grad()
@@ -194,9 +202,12 @@ class GPT(Module):
         Returns:
             Prompts and continuations, (B, T + new) or (T + new,).
         """
-        tokens = self._check_tokens("GPT.generate", prompt_tokens)
-        self._check_generate(tokens, max_new_tokens, temperature, stop_token)
-        rng = np.random.default_rng(seed)
+        tokens = self._check_tokens("GPT.generate", "prompt_tokens", prompt_tokens)
+        max_new_tokens = integer("GPT.generate", "max_new_tokens", max_new_tokens)
+        temperature = number("GPT.generate", "temperature", temperature, low=0.0)
+        if stop_token is not None:
+            integer("GPT.generate", "stop_token", stop_token, high=self.vocab_size - 1)
+        rng = generator("GPT.generate", seed)
         finished = np.zeros(len(tokens), dtype=bool)  # (B,)
         with evaluation_mode(self):
             for _ in range(max_new_tokens):
@@ -223,24 +234,14 @@ class GPT(Module):
             if isinstance(module, Dropout):
                 module.rng = rng
 
-    def _check_tokens(self, where, tokens) -> Int[np.ndarray, "B T"]:
-        tokens = integer_array(where, "tokens", tokens)
-        if tokens.ndim not in (1, 2):
-            raise ValueError(f"{where}: tokens must have shape (B, T) or (T,), got {tokens.shape}")
-        return np.atleast_2d(ids_below(where, "token", tokens, self.vocab_size))
-
-    def _check_generate(self, tokens, max_new_tokens, temperature, stop_token):
-        if tokens.shape[1] == 0:
-            raise ValueError("GPT.generate: prompt_tokens must hold at least one token, got none")
-        if not is_integer(max_new_tokens) or max_new_tokens < 0:
+    def _check_tokens(self, where, name, tokens) -> Int[np.ndarray, "B T"]:
+        tokens = integer_array(where, name, tokens)
+        if tokens.ndim not in (1, 2) or tokens.shape[-1] == 0:
             raise ValueError(
-                f"GPT.generate: max_new_tokens must be an integer, 0 or more, "
-                f"got {describe(max_new_tokens)}"
+                f"{where}: {name} must have shape (B, T) or (T,) with T at least 1, "
+                f"got {tokens.shape}"
             )
-        number("GPT.generate", "temperature", temperature, low=0.0)
-        if stop_token is not None:
-            stop = integer_array("GPT.generate", "stop_token", stop_token)
-            ids_below("GPT.generate", "stop_token", stop, self.vocab_size)
+        return np.atleast_2d(ids_below(where, f"{name}: id", tokens, self.vocab_size))
 
 
 def _sample(

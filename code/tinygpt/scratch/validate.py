@@ -1,4 +1,7 @@
-"""One-sentence errors: the argument, what was given, what is allowed."""
+"""One-sentence errors: the argument, what was given, what is allowed.
+
+Each function returns the value it was given, so that a check fits where the value is used.
+"""
 
 import math
 import numbers
@@ -6,19 +9,40 @@ import numbers
 import numpy as np
 
 
+def instance(where: str, name: str, value, kind: type):
+    """Return `value`, or say that it must be of a kind, such as a Tensor."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{where}: {name} must be a {kind.__name__}, got {describe(value)}")
+    return value
+
+
+def integer(where: str, name: str, value, low: int = 0, high: float = math.inf) -> int:
+    """Return `value` as an int, or say that it must be an integer from low to high."""
+    allowed = f"an integer from {low:,} to {high:,}"
+    if math.isinf(high):
+        allowed = "a positive integer" if low == 1 else f"an integer, {low} or more"
+    if not is_integer(value):
+        raise TypeError(f"{where}: {name} must be {allowed}, got {describe(value)}")
+    if not low <= value <= high:
+        raise ValueError(f"{where}: {name} must be {allowed}, got {value}")
+    return int(value)
+
+
 def positive_integer(where: str, name: str, value) -> int:
     """Return `value` as an int, or say that it must be a positive integer."""
-    if not is_integer(value):
-        raise TypeError(f"{where}: {name} must be a positive integer, got {describe(value)}")
-    if value < 1:
-        raise ValueError(f"{where}: {name} must be a positive integer, got {value}")
-    return int(value)
+    return integer(where, name, value, low=1)
+
+
+def real(where: str, name: str, value) -> float:
+    """Return `value` as a float, or say that it must be a number; infinities and NaN are."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{where}: {name} must be a number, got {describe(value)}")
+    return float(value)
 
 
 def number(where: str, name: str, value, low: float = -math.inf, high: float = math.inf) -> float:
     """Return `value` as a float, or say that it must be a finite number from low to high."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{where}: {name} must be a number, got {describe(value)}")
+    value = real(where, name, value)
     if not (math.isfinite(value) and low <= value <= high):
         allowed = "a finite number"
         if math.isfinite(low) and math.isfinite(high):
@@ -26,15 +50,20 @@ def number(where: str, name: str, value, low: float = -math.inf, high: float = m
         elif math.isfinite(low):
             allowed = f"a finite number, {low:g} or more"
         raise ValueError(f"{where}: {name} must be {allowed}, got {value}")
-    return float(value)
+    return value
 
 
 def probability(where: str, name: str, value) -> float:
     """Return `value` as a float, or say that it must be at least 0 and below 1."""
-    value = number(where, name, value)
+    value = real(where, name, value)
     if not 0.0 <= value < 1.0:
-        raise ValueError(f"{where}: {name} must be at least 0 and below 1, got {value:g}")
+        raise ValueError(f"{where}: {name} must be at least 0 and below 1, got {value}")
     return value
+
+
+def generator(where: str, seed) -> np.random.Generator:
+    """Return a generator started from `seed`; None starts it differently every time."""
+    return np.random.default_rng(None if seed is None else integer(where, "seed", seed))
 
 
 def integer_array(where: str, name: str, value) -> np.ndarray:
@@ -84,8 +113,11 @@ def is_integer(value) -> bool:
 
 def describe(value) -> str:
     """Return what a wrong value is, short enough for a sentence."""
+    kind = type(value).__name__
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if dtype is not None and shape is not None:
-        return f"{type(value).__name__} of {dtype} with shape {tuple(shape)}"
+        return f"{kind} of {dtype} with shape {tuple(shape)}"
+    if value is None or type(value).__repr__ is object.__repr__:
+        return "None" if value is None else kind
     text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
+    return f"{kind} {text if len(text) <= 40 else text[:37] + '...'}"
