@@ -84,25 +84,31 @@ def raised(name: str, message: str):
 
 
 class Tree(HTMLParser):
-    """HTML read strictly: every element is closed, in order, and not twice.
+    """HTML read strictly: every element is closed, in order, with no attribute twice.
 
-    An element is a pair of its name and attributes, with its children and text.
+    An element is a dictionary of its `tag`, its `attrs` and its `children`. With
+    `strict=False` it is read as a browser reads what others have written.
     """
 
-    VOID = frozenset({"br", "hr", "img", "input", "col", "path", "rect", "circle", "marker"})
+    VOID = frozenset({
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source",
+        "track", "wbr",
+    })  # fmt: skip
 
-    def __init__(self, html: str):
+    def __init__(self, html: str, strict: bool = True):
         super().__init__()
+        self.strict = strict
         self.root = {"tag": "", "attrs": {}, "children": []}
         self.stack = [self.root]
         self.feed(html)
         self.close()
         last = self.stack[-1]
-        assert last is self.root, f"<{last['tag']}> is not closed: {last['attrs']}"
+        assert last is self.root or not strict, f"<{last['tag']}> is not closed: {last['attrs']}"
 
     def handle_starttag(self, tag, attrs):
         names = [name for name, _ in attrs]
-        assert len(names) == len(set(names)), f"<{tag}> has an attribute twice: {attrs}"
+        unique = len(names) == len(set(names))
+        assert unique or not self.strict, f"<{tag}> has an attribute twice: {attrs}"
         node = {"tag": tag, "attrs": dict(attrs), "children": []}
         self.stack[-1]["children"].append(node)
         if tag not in self.VOID:
@@ -113,7 +119,11 @@ class Tree(HTMLParser):
         self.stack[-1]["children"].append(node)
 
     def handle_endtag(self, tag):
+        if not self.strict and tag not in [node["tag"] for node in self.stack]:
+            return
         top = self.stack.pop()
+        while not self.strict and top["tag"] != tag:
+            top = self.stack.pop()
         assert top["tag"] == tag, f"</{tag}> closes <{top['tag']}> at {self.getpos()}"
 
     def handle_data(self, data):
