@@ -107,7 +107,6 @@ def _companion(chapter: Chapter, root: Path) -> dict[str, Path]:
             continue
         found[name] = path
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        waiting |= _with_parents(name)
         waiting |= _imports(_parse(path.read_text("utf-8", errors="replace")), package, code)
     return found
 

@@ -102,7 +102,9 @@ def test_cells_are_found_in_divs_lists_and_tabsets_at_any_depth(tmp_path_factory
     lines = [line for block, _ in document for line in [*block, ""]]
     path = write(tmp_path_factory.mktemp("cells") / "x.qmd", "\n".join(lines))
     found = read_chapter(path)
-    assert [c.source.strip() for c in found.cells] == [s.strip() for _, b in document for s in b]
+    # A cell in a list is dedented as a whole, which is the same to Python.
+    sources = [textwrap.dedent(s).strip() for _, found in document for s in found]
+    assert [textwrap.dedent(c.source).strip() for c in found.cells] == sources
     for cell in found.cells:
         assert "{python}" in found.lines[cell.line - 1]
         assert found.lines[cell.end - 1].strip().strip("`") == ""
@@ -114,6 +116,8 @@ def test_cells_are_found_in_divs_lists_and_tabsets_at_any_depth(tmp_path_factory
 def test_a_cell_in_a_list_is_dedented(chapter):
     cell = chapter("1. Item\n\n   ```{python}\n   for i in x:\n       print(i)\n   ```\n").cells[0]
     assert (cell.source, cell.indent) == ("for i in x:\n    print(i)", "   ")
+    cell = chapter("- Item\n\n  ```{python}\n    x = 1\n    y = 2\n  ```\n").cells[0]
+    assert cell.source == "x = 1\ny = 2"
 
 
 # Options
