@@ -50,7 +50,7 @@ def test_softmax_over_a_part(shape, seed):
     part = normal(seed + 1, *shape) > 0
     mask = torch.tensor(part)
     assert_agrees(
-        lambda x: scratch.softmax(x, where=part),
+        lambda x: scratch.softmax(x, mask=part),
         lambda x: torch.nan_to_num(x.masked_fill(~mask, -math.inf).softmax(-1), nan=0.0),
         normal(seed, *shape),
     )
@@ -58,7 +58,7 @@ def test_softmax_over_a_part(shape, seed):
 
 def test_a_row_without_a_single_place_is_all_zeros_and_so_is_its_gradient():
     x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    weights = scratch.softmax(x, where=np.array([[True, True], [False, False]]))
+    weights = scratch.softmax(x, mask=np.array([[True, True], [False, False]]))
     np.testing.assert_array_equal(weights.data[1], [0, 0])
     (weights * Tensor([1.0, 5.0])).sum().backward()
     np.testing.assert_array_equal(x.grad[1], [0, 0])

@@ -288,7 +288,7 @@ def test_generate_continues_the_prompt():
     np.testing.assert_array_equal(result[:, :3], prompt)
     assert model.generate(prompt[0], 4).shape == (7,)
     assert model.generate([1, 2, 3], 4).shape == (7,)
-    assert model.generate(some_tokens(0, 3), 4).shape == (0, 7)
+    assert len(model.generate(some_tokens(0, 3), 4)) == 0
     np.testing.assert_array_equal(model.generate(prompt, 0), prompt)
 
 

@@ -211,7 +211,7 @@ from tinygpt.scratch import Tensor
 x = Tensor(1.0, requires_grad=True)
 for use in (True, False):
     y = x
-    for _ in range(50_000):
+    for _ in range(20_000):
         y = y + 0.0
     if use:
         y.backward()

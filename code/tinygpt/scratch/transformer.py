@@ -202,22 +202,23 @@ class GPT(Module):
         Returns:
             Prompts and continuations, (B, T + new) or (T + new,).
         """
-        tokens = self._check_tokens("GPT.generate", "prompt_tokens", prompt_tokens)
+        tokens = self._check_tokens("GPT.generate", "prompt_tokens", prompt_tokens)  # (B, T)
         max_new_tokens = integer("GPT.generate", "max_new_tokens", max_new_tokens)
         temperature = number("GPT.generate", "temperature", temperature, low=0.0)
         if stop_token is not None:
             integer("GPT.generate", "stop_token", stop_token, high=self.vocab_size - 1)
         rng = generator("GPT.generate", seed)
+
+        stop = -1 if stop_token is None else stop_token  # no token is -1
         finished = np.zeros(len(tokens), dtype=bool)  # (B,)
         with evaluation_mode(self):
             for _ in range(max_new_tokens):
                 logits = self.forward(tokens[:, -self.max_seq_len :])  # (B, T, V)
                 chosen = _sample(logits.data[:, -1], temperature, rng)  # (B,)
-                if stop_token is not None:
-                    chosen[finished] = stop_token
-                    finished |= chosen == stop_token
+                chosen[finished] = stop
+                finished |= chosen == stop
                 tokens = np.concatenate([tokens, chosen[:, None]], axis=1)  # (B, T + 1)
-                if stop_token is not None and finished.all():
+                if finished.all():
                     break
         return tokens[0] if np.ndim(prompt_tokens) == 1 else tokens
 

@@ -82,7 +82,7 @@ def integer_array(where: str, name: str, value) -> np.ndarray:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{where}: {name} must be integers, got {array.dtype}")
-    return array
+    return array.astype(np.int64, copy=False)
 
 
 def ids_below(where: str, name: str, ids: np.ndarray, limit: int) -> np.ndarray:
