@@ -51,7 +51,7 @@ def test_a_notebook_does_not_show_the_result_twice(capsys):
         (lambda: np.ones((10**7, 10**7)), "asks for more memory than there is (line "),
         (lambda: None, "The mask should be a NumPy array, got None"),
         (lambda: [[True]], "The mask should be a NumPy array, got list"),
-        (lambda: np.ones((2, 2), bool), "The mask for 4 tokens should be (4, 4), got (2, 2)"),
+        (lambda: np.ones((2, 2), bool), "(4) should have the shape (4, 4), got (2, 2)"),
         (lambda: np.ones((4, 4), int), "The mask should hold booleans, got int64"),
     ],
 )
@@ -123,7 +123,11 @@ def test_no_warnings_reach_the_page(recwarn):
         ),
         (
             type("LayerNorm", (Module,), {"__init__": scratch.LayerNorm.__init__}),
-            "LayerNorm should have a method forward, got none",
+            "LayerNorm should have a method forward of its own, got none",
+        ),
+        (
+            type("LayerNorm", (Module,), {"forward": scratch.LayerNorm.forward}),
+            "LayerNorm should have a method __init__ of its own, got none",
         ),
         (
             type("LayerNorm", (scratch.LayerNorm,), {"forward": lambda self: 1}),

@@ -99,6 +99,8 @@ def test_failures_are_those_of_a_run(capsys):
         for mistake in exercise.mistakes:
             entry = rf"`{re.escape(mistake.message)}`\n: From `test_\w+`\. "
             assert re.search(entry + re.escape(mistake.explanation) + "\n", out), mistake.name
+        names = ", ".join(f"`{mistake.name}`" for mistake in exercise.mistakes)
+        assert f"; in the order above they are called {names}.\n" in out
 
 
 def test_failures_of_one_exercise_unfolded(capsys):

@@ -101,6 +101,12 @@ def failures(chapter: str, exercise: str | None = None, *, fold: bool = True) ->
     chosen = find_chapter(chapter)
     for each in chosen.exercises if exercise is None else [find_exercise(exercise, chosen)]:
         entries = "\n\n".join(_failure(each, mistake) for mistake in each.mistakes)
+        names = ", ".join(f"`{mistake.name}`" for mistake in each.mistakes)
+        entries += (
+            "\n\nTo run one of them, write "
+            f'`lab.run_mistake("{each.name}", "{each.mistakes[0].name}")`; '
+            f"in the order above they are called {names}."
+        )
         title = f"{each.title}: {len(each.mistakes)} wrong versions"
         _print(_callout("caution", title, entries, fold=True) if fold else entries)
 

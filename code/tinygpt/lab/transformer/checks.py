@@ -20,7 +20,7 @@ def test_unit_causal_mask(create_causal_mask):
     mask = create_causal_mask(4)
     kind = "None" if mask is None else type(mask).__name__
     require(isinstance(mask, np.ndarray), f"The mask should be a NumPy array, got {kind}")
-    require(mask.shape == (4, 4), f"The mask for 4 tokens should be (4, 4), got {mask.shape}")
+    has_shape("create_causal_mask(4)", mask, (4, 4))
     require(mask.dtype == np.bool_, f"The mask should hold booleans, got {mask.dtype}")
     _sees(mask, 3, 4)
     _sees(mask, 0, 4)
@@ -31,11 +31,7 @@ def test_lengths_causal_mask(create_causal_mask):
     """The same rule at every length, from one token on."""
     for seq_len in (1, 2, 3, 7, 33):
         mask = create_causal_mask(seq_len)
-        found = getattr(mask, "shape", type(mask).__name__)
-        require(
-            found == (seq_len, seq_len),
-            f"The mask for {seq_len} tokens should be ({seq_len}, {seq_len}), got {found}",
-        )
+        has_shape(f"create_causal_mask({seq_len})", mask, (seq_len, seq_len))
         require(mask.dtype == np.bool_, f"The mask should hold booleans, got {mask.dtype}")
         for position in range(seq_len):
             _sees(mask, position, seq_len)

@@ -91,7 +91,7 @@ MISTAKES = (
     Mistake(
         "one_size",
         one_size,
-        "The mask for 1 tokens should be (1, 1), got (4, 4)",
+        "create_causal_mask(1) should have the shape (1, 1), got (4, 4)",
         "The mask is right for four tokens and wrong for every other number. A text grows by "
         "one token with each step of generation, so the mask has to follow `seq_len`.",
     ),
