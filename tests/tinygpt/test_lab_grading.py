@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -106,6 +107,7 @@ def test_without_the_main_thread_there_is_no_limit_but_an_answer():
 
 def test_no_warnings_reach_the_page(recwarn):
     lab.run_mistake("layer_norm", "no_eps")
+    grade(MASK, answer(lambda: warnings.warn("deprecated", stacklevel=1)))
     assert not recwarn.list
 
 
