@@ -12,8 +12,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-# Inside the output folder, so that moving a file never crosses a file system.
-_STAGING = ".partial"
+# Inside the output folder, so that moving a file never crosses a file system; with the
+# number of the process, so that two builds (one of them `make serve`) do not meet.
+_STAGING = ".partial-"
 _MANIFEST = ".bookbuild.json"
 
 
@@ -42,9 +43,10 @@ def publish(files: dict[str, bytes], output: Path) -> Report:
         PublishError: the output is not a folder, may not be written, or the disk is full.
     """
     at = output
-    staging = output / _STAGING
+    staging = output / f"{_STAGING}{os.getpid()}"
     try:
         staging.mkdir(parents=True, exist_ok=True)
+        _clear_killed(output)
         changed = []
         for name, content in files.items():
             at = output / name
@@ -53,7 +55,7 @@ def publish(files: dict[str, bytes], output: Path) -> Report:
                 changed.append(name)
         before = _read_manifest(output)
         # Before the first file moves: a killed build must not forget what it has put there.
-        _write_manifest(output, before | set(files))
+        _write_manifest(output, staging, before | set(files))
         for name in changed:
             at = output / name
             at.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +66,7 @@ def publish(files: dict[str, bytes], output: Path) -> Report:
             _remove(at, output)
         _clear_quarto(output)
         at = output
-        _write_manifest(output, set(files))
+        _write_manifest(output, staging, set(files))
     except OSError as error:
         raise PublishError(_explain(error, at, output)) from None
     finally:
@@ -99,11 +101,11 @@ def _inside(name: object) -> bool:
     return isinstance(name, str) and not name.startswith("/") and ".." not in name.split("/")
 
 
-def _write_manifest(output: Path, names: set[str]) -> None:
+def _write_manifest(output: Path, staging: Path, names: set[str]) -> None:
     content = (json.dumps(sorted(names), indent=0, ensure_ascii=False) + "\n").encode()
     if not _holds(output / _MANIFEST, content):
-        _write(output / _STAGING / _MANIFEST, content)
-        os.replace(output / _STAGING / _MANIFEST, output / _MANIFEST)
+        _write(staging / _MANIFEST, content)
+        os.replace(staging / _MANIFEST, output / _MANIFEST)
 
 
 def _remove(path: Path, output: Path) -> None:
@@ -112,6 +114,25 @@ def _remove(path: Path, output: Path) -> None:
         if folder == output or any(folder.iterdir()):
             return
         folder.rmdir()
+
+
+def _clear_killed(output: Path) -> None:
+    """Remove what builds have left that were killed."""
+    for folder in output.glob(f"{_STAGING}*"):
+        if not _runs(folder.name.removeprefix(_STAGING)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs(process: str) -> bool:
+    if os.name != "posix" or not process.isdigit():  # elsewhere signal 0 is not a question
+        return True
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it runs, and is another user's
+        return True
+    return True
 
 
 def _clear_quarto(output: Path) -> None:

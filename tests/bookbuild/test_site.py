@@ -268,7 +268,16 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_old_pages(tmp_path, monkeypa
     with pytest.raises(publishing.PublishError, match=r"b\.html: the disk is full; free some"):
         publish({"a.html": b"new", "b.html": b"new"}, output)
     assert {"a.html": b"old", "b.html": b"old"}.items() <= files(output).items()
-    assert not (output / ".partial").exists()
+    assert not list(output.glob(".partial*"))
+
+
+def test_two_builds_at_the_same_time_do_not_meet(tmp_path, monkeypatch):
+    output = tmp_path / "site"
+    other = output / f".partial-{os.getppid()}" / "page.html"
+    other.parent.mkdir(parents=True)
+    other.write_bytes(b"of a build that runs")
+    publish({"page.html": b"new"}, output)
+    assert other.exists()
 
 
 def test_an_output_that_is_a_file_is_one_sentence(book, pages):

@@ -63,7 +63,7 @@ UNSEEN = """() => {
   const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const text = walker.currentNode, element = text.parentElement;
-    if (!text.data.trim()) continue;
+    if (!/[\\p{L}\\p{N}]/u.test(text.data)) continue; // blanks, invisible operators of formulas
     if (element.closest("annotation, title, desc, style, .needs-js, .screen-reader-only")) continue;
     if (element.closest("details:not([open])") && !element.closest("summary")) continue;
     if (element.closest("[role=tablist]")) continue; // its panels show under their titles
