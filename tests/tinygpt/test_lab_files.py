@@ -75,7 +75,7 @@ HOSTILE = {
         "import sys\nsys.stdout.close()\nsys.stdout = None\n" + HEAD + "return 1\n",
         "The mask should be a NumPy array, got int",
     ),
-    "damages NumPy": ("import numpy\nnumpy.ndarray = int\n" + HEAD + "return 1\n", "(4, 4), got int"),
+    "damages NumPy": ("import numpy\nnumpy.ndarray = int\n" + HEAD + "return 1\n", "4), got int"),
 }
 
 # These say what they are before or while they are imported.
