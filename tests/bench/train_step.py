@@ -16,8 +16,11 @@ from tests.tinygpt.plain_gpt import PlainGPT
 VOCAB, WIDTH, LAYERS, HEADS, LENGTH, BATCH = 65, 128, 4, 4, 64, 12
 
 
-def measure(rounds: int = 15, steps: int = 5) -> tuple[float, float]:
-    """Return the seconds that a step takes, in NumPy and in PyTorch: medians over all rounds."""
+def measure(rounds: int = 15, steps: int = 5, at_most: float = 60.0) -> tuple[float, float]:
+    """Return the seconds that a step takes, in NumPy and in PyTorch: medians over all rounds.
+
+    On a busy machine, fewer rounds: no new one begins after `at_most` seconds.
+    """
     rng = np.random.default_rng(0)
     tokens, targets = rng.integers(0, VOCAB, (2, BATCH, LENGTH))
     model = GPT(VOCAB, WIDTH, LAYERS, HEADS, LENGTH, dropout_prob=0.0, seed=0)
@@ -46,7 +49,8 @@ def measure(rounds: int = 15, steps: int = 5) -> tuple[float, float]:
         losses = numpy_step(), torch_step()
         if abs(losses[0] - losses[1]) > 1e-3:
             raise AssertionError(f"step {warm_up}: the two models differ, losses {losses}")
-    for _ in range(rounds):
+    deadline = time.perf_counter() + at_most
+    while len(seconds[torch_step]) < rounds and time.perf_counter() < deadline:
         for step, times in seconds.items():
             start = time.perf_counter()
             for _ in range(steps):
