@@ -174,10 +174,11 @@ def test_wrong_usage_is_one_sentence(run, tmp_path, arguments, expected):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_output_is_utf8_in_every_locale(run_process):
+@pytest.mark.parametrize("encoding", ["", "latin-1"])
+def test_output_is_utf8_in_every_locale(run_process, encoding):
     code, out, err = run_process(
         "lab", "solution", "transformer", "mlp",
-        LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", PYTHONIOENCODING="",
+        LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", PYTHONIOENCODING=encoding,
     )  # fmt: skip
     assert (code, err) == (0, "") and "GELU(x W₁ᵀ + b₁)" in out
 

@@ -97,7 +97,10 @@ BROKEN = {
     ),
     "UTF-16": ("x = 1\n".encode("utf-16"), "work_lab.py is not UTF-8: byte 0xff in line 1"),
     "byte order mark": (b"\xef\xbb\xbf" + HEAD.encode() + b"return 1\n", "array, got int"),
-    "coding line": (b"# coding: latin-1\n" + HEAD.encode() + b"return '\xc3\xa9'\n", "got str"),
+    "coding line": (
+        b"# coding: latin-1\n" + HEAD.encode() + b"raise ValueError('\xc3\xa9')\n",
+        "create_causal_mask raised ValueError: é (line 7)",
+    ),
     "Windows line ends": ((HEAD + "return 1\n").replace("\n", "\r\n").encode(), "array, got int"),
     "missing name": ("x = 1\n", "work_lab.py has no function create_causal_mask"),
     "wrong signature": (
@@ -179,10 +182,11 @@ def test_processes_that_the_file_starts_are_ended(tmp_path):
 
 
 def test_files_beside_do_not_stand_in_for_libraries(tmp_path):
-    for name in ("random.py", "numpy.py", "tinygpt.py"):
+    for name in ("colorsys.py", "numpy.py", "tinygpt.py"):
         (tmp_path / name).write_text("raise RuntimeError\n", encoding="utf-8")
     (tmp_path / "my_helper.py").write_text("SIZE = 3\n", encoding="utf-8")
-    result = check_text(tmp_path, "from my_helper import SIZE\n" + HEAD + "return SIZE\n")
+    imports = "import colorsys\nfrom my_helper import SIZE\n"
+    result = check_text(tmp_path, imports + HEAD + "return SIZE\n")
     assert result.message == "The mask should be a NumPy array, got int"
 
 
