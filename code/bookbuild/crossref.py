@@ -6,6 +6,7 @@ counts from one, `Figure 1.2`; a page without a chapter number has `Figure 1`.
 
 import posixpath
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import panflute as pf
@@ -124,9 +125,16 @@ def _second_line(first: Target, second: Target) -> int:
 
 
 def set_references(
-    doc: pf.Doc, where: Where, href: str, index: dict[str, Target], keys: set[str]
+    doc: pf.Doc,
+    where: Where,
+    href: str,
+    index: dict[str, Target],
+    keys: Callable[[], set[str]],
 ) -> bool:
     """Replace every `@label` by a link; return whether citations of works remain.
+
+    Args:
+        keys: gives the keys of the works in the bibliography.
 
     Raises:
         ChapterError: a label or a work that does not exist.
@@ -141,7 +149,7 @@ def set_references(
         needles = [_needle(c.id) for c in element.citations]
         if not any(ours):
             for citation, needle in zip(element.citations, needles, strict=True):
-                _check_key(citation.id, keys, where, element, needle)
+                _check_key(citation.id, keys(), where, element, needle)
             cited = True
             return None
         if not all(ours):

@@ -6,7 +6,9 @@ between builds.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -29,6 +31,7 @@ from bookbuild.reading import Where
 from bookbuild.scan import CELL, SHOWN
 from bookbuild.vocabulary import read_chapter_source
 
+Keys = Callable[[], set[str]]  # of the works in the bibliography
 _TITLE = "book-page-title"
 
 
@@ -57,7 +60,7 @@ def render_pages(book: Book, executed: dict[Path, NotebookNode]) -> list[Rendere
     Raises:
         ChapterError: anything in a chapter that cannot be rendered, with its line.
     """
-    keys = pandoc.citation_keys(book.bibliography)
+    keys = cache(lambda: pandoc.citation_keys(book.bibliography))  # asked for once, if at all
     manuscripts = [read_manuscript(book, entry, executed[entry.source]) for entry in book.entries]
     targets = [target for manuscript in manuscripts for target in manuscript.targets]
     index = index_targets(targets)
@@ -126,7 +129,7 @@ def _take_title(doc: pf.Doc, where: Where, entry: Entry) -> tuple[list[pf.Inline
 
 
 def _write_page(
-    book: Book, manuscript: Manuscript, index: dict[str, Target], keys: set[str]
+    book: Book, manuscript: Manuscript, index: dict[str, Target], keys: Keys
 ) -> tuple[RenderedPage, dict[str, int]]:
     """The page, and how often each id stands on it."""
     entry, where = manuscript.entry, manuscript.where
@@ -135,8 +138,9 @@ def _write_page(
     doc = _set_sources(book, manuscript, index, keys)
     own = {target.label: target for target in manuscript.targets}
     manuscript.pictures.targets = own
-    copy = pandoc.load(pandoc.dump(doc))
-    copy.content.pop(0)
+    copy = pandoc.load(pandoc.dump(doc)) if manuscript.chapter.cells else None
+    if copy is not None:
+        copy.content.pop(0)  # the title
     PageBlocks(own, manuscript.pictures).apply(doc)
     html, log = pandoc.write_html(doc)
     for note in log:
@@ -145,9 +149,11 @@ def _write_page(
     parts = re.match(rf'<div id="{_TITLE}">\n?(.*?)</div>\n?(.*)', html, re.S)
     title_html, body = parts[1].strip(), tidy(parts[2])
     plain = plain_text(title_html)
-    notebook = make_notebook(
-        book, entry, manuscript.chapter, copy, plain, own, manuscript.pictures
-    )
+    notebook = None
+    if copy is not None:
+        notebook = make_notebook(
+            book, entry, manuscript.chapter, copy, plain, own, manuscript.pictures
+        )
     outline = read_outline(body, plain, int(book.meta.get("toc-depth", 3)))
     page = RenderedPage(
         entry=entry,
@@ -157,7 +163,7 @@ def _write_page(
         body=body,
         toc=outline.toc,
         sections=outline.sections,
-        notebook=notebook if manuscript.chapter.cells else None,
+        notebook=notebook,
         figures=manuscript.pictures.files,
         id=manuscript.title_id,
     )
