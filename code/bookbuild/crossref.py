@@ -72,7 +72,10 @@ def number_page(
                 number = prefix + ".".join(map(str, levels[2 : element.level + 1]))
                 if sections:
                     element.attributes["number"] = number
-            add(element, "sec", element.identifier, number)
+            target = Target(
+                element.identifier, "sec", number, href, where, _heading_line(element, where)
+            )
+            targets.append(target)
         elif is_float(element) and element.identifier and not is_float(element.parent):
             kind = element.identifier.split("-")[0]
             counts[kind] += 1
@@ -93,6 +96,15 @@ def number_page(
 
     doc.walk(count)
     return targets
+
+
+def _heading_line(heading: pf.Header, where: Where) -> int:
+    """Where its id is written, else where its first word is."""
+    written = [line for line, label in where.source.headings if label == heading.identifier]
+    if written and where.line is None:
+        return written[0]
+    word = re.escape(next(iter(pf.stringify(heading).split()), ""))
+    return where.of(heading, re.compile(rf"^[\s>]*#+\s.*{word}"))
 
 
 def index_targets(targets: list[Target]) -> dict[str, Target]:

@@ -1,5 +1,6 @@
 """The options of a cell and of a chapter's front matter: which there are, what they take."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -174,8 +175,12 @@ def _check_cell(chapter: Chapter, cell: Cell) -> None:
 
     options = cell.options
     label = options.get("label")
-    if label is not None and not label.startswith(("fig-", "tbl-")):
-        fail("label", f"the cell's label is {label}; it begins with fig- or tbl-")
+    if label is not None and not re.fullmatch(r"(fig|tbl)-[a-z0-9_-]+", label):
+        fail(
+            "label",
+            f"the cell's label is {label}; it begins with fig- or tbl- and goes on with small "
+            "letters, digits and hyphens",
+        )
     if label and label.startswith("fig-"):
         for key, what in (("fig-cap", "caption"), ("fig-alt", "alt text")):
             if key not in options:

@@ -47,9 +47,10 @@ def read_inlines(texts: list[str]) -> list[list[pf.Inline] | None]:
     return [read_inlines([line])[0] for line in lines]
 
 
-def set_citations(doc: pf.Doc, bibliography: list[Path], csl: Path | None) -> pf.Doc:
+def set_citations(doc: pf.Doc, bibliography: list[Path], csl: Path | None, lang: str) -> pf.Doc:
     """Replace citations by their text and fill the div `refs`."""
     arguments = ["--from=json", "--to=json", "--citeproc", "--metadata=link-citations=true"]
+    arguments += [f"--metadata=lang={lang}"]
     arguments += [f"--bibliography={path}" for path in bibliography]
     arguments += [f"--csl={csl}"] if csl else []
     return load(call(arguments, dump(doc))[0])
@@ -66,10 +67,19 @@ def write_notebook_markdown(doc: pf.Doc) -> str:
 
 
 def citation_keys(bibliography: list[Path]) -> set[str]:
-    """The keys of the works in the bibliography."""
+    """The keys of the works in the bibliography.
+
+    Raises:
+        PandocError: a file that is missing or cannot be read.
+    """
     keys = set()
     for path in bibliography:
-        records = json.loads(call([str(path), "--to=csljson"], "")[0])
+        if not path.is_file():
+            raise PandocError(f"{path}: no such file; _quarto.yml lists it as bibliography")
+        try:
+            records = json.loads(call([str(path), "--to=csljson"], "")[0])
+        except PandocError as error:
+            raise PandocError(f"{path}: the bibliography cannot be read: {error}") from None
         keys.update(record["id"] for record in records)
     return keys
 

@@ -68,7 +68,7 @@ def render_pages(book: Book, executed: dict[Path, NotebookNode]) -> list[Rendere
     for manuscript in manuscripts:
         page, counts = _write_page(book, manuscript, index, keys)
         pages.append(page)
-        ids[page.entry.href] = _unique_ids(page, counts)
+        ids[page.entry.href] = _unique_ids(manuscript, counts)
     for manuscript in manuscripts:
         _check_links(manuscript, ids)
     return pages
@@ -196,7 +196,8 @@ def _set_sources(book, manuscript, index, keys) -> pf.Doc:
         )
         doc.content.extend([heading, pf.Div(identifier="refs")])
     csl = book.root / book.meta["csl"] if book.meta.get("csl") else None
-    return pandoc.set_citations(doc, book.bibliography, csl)
+    lang = str(book.meta.get("lang") or "en")
+    return pandoc.set_citations(doc, book.bibliography, csl, lang)
 
 
 def set_links(doc: pf.Doc, where: Where, book: Book, href: str) -> list[tuple[int, str, str]]:
@@ -250,19 +251,22 @@ def _check_links(manuscript: Manuscript, ids: dict[str, set[str]]) -> None:
             )
 
 
-def _unique_ids(page: RenderedPage, counts: dict[str, int]) -> set[str]:
+def _unique_ids(manuscript: Manuscript, counts: dict[str, int]) -> set[str]:
     """All anchors of a page.
 
     Raises:
         ChapterError: an id that stands twice.
     """
     for name, count in counts.items():
-        if count + (name == page.id) > 1:
+        if count + (name == manuscript.title_id) > 1:
+            lines = [target.line for target in manuscript.targets if target.label == name]
             raise ChapterError(
-                page.entry.source, 1, f"the id {name} stands twice on the page; an anchor names "
-                "one place (where two headings have the same text, give one an id)"
-            )  # fmt: skip
-    return {*counts, page.id}
+                manuscript.chapter.path,
+                lines[-1] if lines else 1,
+                f"the id {name} stands twice on the page; an anchor names one place (where two "
+                "headings have the same text, give one an id)",
+            )
+    return {*counts, manuscript.title_id}
 
 
 _LINE = re.compile(r'<span id="cb\d+-\d+"><a href="#cb\d+-\d+" aria-hidden="true" '

@@ -43,7 +43,7 @@ _ATTRIBUTES = {
     "computed": {"expr": None, "tolerance": None},
 }  # fmt: skip
 _KNOWN = (
-    pf.Para, pf.Plain, pf.BulletList, pf.OrderedList, pf.ListItem, pf.DefinitionList,
+    pf.Para, pf.Plain, pf.BulletList, pf.ListItem, pf.DefinitionList,
     pf.DefinitionItem, pf.Definition, pf.BlockQuote, pf.TableHead, pf.TableBody, pf.TableFoot,
     pf.TableRow, pf.TableCell, pf.Caption, pf.Emph, pf.Strong, pf.Strikeout, pf.Superscript,
     pf.Subscript, pf.Quoted, pf.Cite, pf.Citation, pf.Space, pf.SoftBreak, pf.LineBreak, pf.Math,
@@ -167,13 +167,20 @@ def _check_header(header: pf.Header, where: Where) -> None:
         where.fail(header, needle, f"a heading with {what[0]}; known: .unnumbered, .unlisted")
     if header.level > 1 and not isinstance(header.parent, pf.Doc):
         parent = header.parent
-        title = isinstance(parent, pf.Div) and header.index == 0
+        title = isinstance(parent, pf.Div) and header.index == 0 and _takes_title(parent)
         tab = isinstance(parent, pf.Div) and "panel-tabset" in parent.classes
         if not (title or tab):
             where.fail(
                 header, needle, "a heading inside a div, list or quote; only a tab and, as its "
                 "first line, a callout or an exercise have one there"
             )  # fmt: skip
+
+
+def _takes_title(div: pf.Div) -> bool:
+    """Whether the first heading of a div is its title."""
+    callout = any(name.startswith("callout-") for name in div.classes)
+    named = {"title", "name"} & set(div.attributes)
+    return (callout or div.identifier.startswith("exr-")) and not named
 
 
 def _check_code(code: pf.CodeBlock | pf.Code, where: Where) -> None:
@@ -280,6 +287,13 @@ def _check_str(text: pf.Str, where: Where) -> None:
         )
 
 
+def _check_list(numbers: pf.OrderedList, where: Where) -> None:
+    if numbers.style == "Example":
+        needle = re.compile(r"^[\s>]*\(?@[\w-]*[.)]")
+        where.fail(numbers, needle, "a paragraph that begins with @name. is read as a numbered "
+                   "example; begin it with a word")  # fmt: skip
+
+
 def _after_formula(text: pf.Str) -> bool:
     before = text.prev.prev if isinstance(text.prev, pf.Space | pf.SoftBreak) else text.prev
     return isinstance(before, pf.Math) and before.format == "DisplayMath"
@@ -298,4 +312,5 @@ _CHECKS: dict[str, Callable] = {
     "Link": _check_link,
     "Table": _check_table,
     "Str": _check_str,
+    "OrderedList": _check_list,
 }

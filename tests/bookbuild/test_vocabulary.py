@@ -2,6 +2,7 @@
 
 import pytest
 from bookbuild.notebook import ChapterError, read_chapter
+from bookbuild.pandoc import PandocError
 from bookbuild.vocabulary import check_vocabulary
 from pages import drawn, make_book, page, printed, render
 from tiny import write
@@ -58,6 +59,10 @@ STOPS = {
     "second title": ("Text.\n\n# Two", 5, "a second title", "##"),
     "heading in a list": ("- item\n\n  ## Two", 5, "inside a div, list or quote"),
     "heading deep in a callout": ("::: {.callout-note}\nx\n\n## Two\n:::", 6, "inside a div"),
+    "title and heading in a callout": (
+        '::: {.callout-note title="x"}\n## Two\n\ny\n:::', 4, "inside a div"
+    ),
+    "heading in a figure": ("::: {#fig-x}\n## Two\n\ny\n:::", 4, "inside a div"),
     "tabset without tabs": ("::: {.panel-tabset}\nx\n:::", 3, "begins with the heading"),
     "tabs of two levels": ("::: {.panel-tabset}\n## A\n\nx\n\n### B\n:::", 3, "same level"),
     "span": ("A [word]{.term} here.", 3, "a span is only", ".computed"),
@@ -79,6 +84,7 @@ STOPS = {
     "table class": ("| a |\n|---|\n| 1 |\n\n: Caption {.striped}", 7, "no classes"),
     "code with attributes": ('```{.python filename="x.py"}\nx\n```', 3, "one class"),
     "line block": ("| a line\n| b", 3, "LineBlock"),
+    "example list": ("Text.\n\n@fig-x. Text.", 5, "begin it with a word"),
     "footnote that is not used": ("Text.\n\n[^a]: Note.", 5, "[^a] is not used"),
     "cell option": ("```{python}\n#| ehco: false\n1\n```", 4, "ehco", "known: eval, echo"),
     "cell option of R": ("```{python}\n#| fig-width: 4\n1\n```", 4, "figsize"),
@@ -86,6 +92,9 @@ STOPS = {
     "value of output": ("```{python}\n#| echo: true\n#| output: all\n1\n```", 5, "'all'", "asis"),
     "value of tolerance": ("```{python}\n#| tolerance: 2\n1\n```", 4, "2", "from 0 to below 1"),
     "cell label": ("```{python}\n#| label: setup\n1\n```", 4, "setup", "fig- or tbl-"),
+    "cell label with blanks": (
+        "```{python}\n#| label: fig-a b\n1\n```", 4, "small letters, digits and hyphens"
+    ),
     "figure cell without caption": (
         '```{python}\n#| fig-alt: "x"\n#| label: fig-x\n1\n```', 5, "no caption", "fig-cap"
     ),
@@ -260,3 +269,21 @@ def test_ids_that_two_headings_share_stop(tmp_path):
     text = "# T\n\n## Same {#sec-a}\n\n## Other {#sec-a}\n"
     with pytest.raises(ChapterError, match=r"one\.qmd:5: the label sec-a is taken at .*one\.qmd:3"):
         page(tmp_path, text)
+
+
+def test_ids_that_printed_and_written_headings_share_stop(tmp_path):
+    text = "# T\n\n## Same\n\n```{python}\n#| output: asis\n1\n```\n"
+    with pytest.raises(ChapterError, match=r"one\.qmd:5: the id same stands twice"):
+        page(tmp_path, text, {1: [printed("## Same\n")]})
+
+
+@pytest.mark.parametrize(
+    ("bib", "words"), [(None, "no such file"), ("@book{x, author = {\n", "cannot be read")]
+)
+def test_a_bibliography_that_cannot_be_read_is_named(bib, words, tmp_path):
+    book = make_book(tmp_path, {"one": "# T\n\nAs @doe2001.\n"})
+    path = tmp_path / "book/references.bib"
+    path.unlink() if bib is None else write(path, bib)
+    with pytest.raises(PandocError, match=f"references.bib: .*{words}") as caught:
+        render(book)
+    assert "\n" not in str(caught.value)
