@@ -42,7 +42,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"make: PYTHON={sys.executable} is Python {sys.version.split()[0]}; Python 3.11 or newer is needed (make book PYTHON=/path/to/python3.11)")'
 	@echo "Creating the environment in $(VENV) (once; a few minutes with a fresh download of PyTorch)"
 	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) -m venv failed; on Debian and Ubuntu install python3-venv"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar on -r requirements.lock
+	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
