@@ -134,6 +134,7 @@ def test_the_kernel_is_pinned(tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setenv("PYTHONHASHSEED", "123")
     monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.setenv("PYTHONUTF8", "0")
     said = outputs(one_cell(
         tmp_path,
         """\
