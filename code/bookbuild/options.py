@@ -40,6 +40,10 @@ _SHARE = (
     lambda v: isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v < 1,
     "a number from 0 to below 1",
 )
+_TOLERANCE = (
+    lambda v: _SHARE[0](v) or (isinstance(v, dict) and bool(v) and set(v) <= {"rtol", "atol"}),
+    f"{_SHARE[1]}, or {{rtol: 0.02, atol: 0.001}}",
+)
 _ALIGN = (_one_of("left", "center", "right"), "left, center or right")
 CELL_OPTIONS = _EXECUTE | {
     "code-fold": _FOLD,
@@ -51,7 +55,7 @@ CELL_OPTIONS = _EXECUTE | {
     "fig-align": _ALIGN,
     "layout-ncol": (lambda v: type(v) is int and v > 0, "a number of columns"),
     "tbl-cap": (_text, "text"),
-    "tolerance": _SHARE,
+    "tolerance": _TOLERANCE,
     "fig-tolerance": _SHARE,
     "check": (_flag, "true or false"),
 }

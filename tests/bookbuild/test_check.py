@@ -48,7 +48,7 @@ print("loss 2.00")
 ```
 
 ```{python}
-#| tolerance: 0.02
+#| tolerance: {rtol: 0.01, atol: 0.05}
 print("loss 3.00")
 ```
 

@@ -14,6 +14,7 @@ from bookbuild.compare import (
     small_figure,
 )
 from bookbuild.notebook import Cell
+from bookbuild.options import CELL_OPTIONS
 from hypothesis import given
 from hypothesis import strategies as st
 from nbformat.v4 import new_output
@@ -194,6 +195,12 @@ def test_tolerances_are_read_from_the_options_of_a_cell():
     assert read(tolerance=0.1) == Tolerances(0.1)
     assert read(tolerance={"atol": 1}) == Tolerances(0.0, 1.0)
     assert read(**{"fig-tolerance": 0.5}).figure == 0.5
+
+
+@pytest.mark.parametrize("value", [0, 0.02, {"rtol": 0.02}, {"rtol": 0.02, "atol": 3}])
+def test_the_vocabulary_lets_every_tolerance_through(value):
+    assert CELL_OPTIONS["tolerance"][0](value)
+    Tolerances.of(Cell("", {"tolerance": value}, 1, 2, "", 2))
 
 
 # Figures

@@ -37,10 +37,12 @@ def test_only_sources_are_watched(tiny_book):
         before = snapshot(tiny_book, output)
 
 
-def test_an_output_folder_with_another_name_is_not_watched(tiny_book):
-    before = snapshot(tiny_book, tiny_book / "public")
-    write(tiny_book / "public/index.html", "x")
-    assert snapshot(tiny_book, tiny_book / "public") == before
+@pytest.mark.parametrize("name", ["public", "book/public"])
+def test_an_output_folder_with_another_name_is_not_watched(tiny_book, name):
+    output = tiny_book / name
+    before = snapshot(tiny_book, output)
+    write(output / "index.html", "x")
+    assert snapshot(tiny_book, output) == before
 
 
 @pytest.fixture
@@ -73,9 +75,11 @@ def test_stopping_ends_a_build_that_runs(builder):
     thread.start()
     while slow._process is None:
         time.sleep(0.01)
+    start = time.monotonic()
     slow.stop()
     thread.join(timeout=15)
     assert not thread.is_alive() and slow.said == []
+    assert time.monotonic() - start < 9  # asked to end, not killed after 10 seconds
 
 
 def get(port, path=""):
