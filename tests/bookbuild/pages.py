@@ -21,17 +21,22 @@ project:
   type: book
 book:
   title: Test
-  chapters: [index.qmd, {chapters}]
+  chapters: [{chapters}]
 bibliography: book/references.bib
 """
 BIB = "@book{doe2001, author = {Doe, Jane}, title = {Works}, year = {2001}, publisher = {P}}\n"
 
 
-def make_book(root: Path, chapters: dict[str, str], *, extra: str = "", index: str | None = None):
-    """Write a book; `chapters` are the texts by name, in order."""
-    names = ", ".join(f"book/{name}.qmd" for name in chapters)
-    write(root / "_quarto.yml", YML.format(chapters=names) + extra)
-    write(root / "index.qmd", index or "# Front {.unnumbered}\n\nHello.\n")
+FRONT = "# Front {.unnumbered}\n\nHello.\n"
+
+
+def make_book(root: Path, chapters: dict[str, str], *, extra: str = "", index: str | None = FRONT):
+    """Write a book; `chapters` are the texts by name, in order, `index` the front page."""
+    names = [f"book/{name}.qmd" for name in chapters]
+    names = ["index.qmd", *names] if index is not None else names
+    write(root / "_quarto.yml", YML.format(chapters=", ".join(names)) + extra)
+    if index is not None:
+        write(root / "index.qmd", index)
     write(root / "book/references.bib", BIB)
     for name, text in chapters.items():
         write(root / f"book/{name}.qmd", text)
@@ -51,8 +56,8 @@ def render(book, outputs: dict[str, dict[int, list]] | None = None) -> dict[str,
 
 
 def page(root: Path, text: str, outputs: dict[int, list] | None = None, **options) -> RenderedPage:
-    """The page of a book's only chapter."""
-    book = make_book(root, {"one": text}, **options)
+    """The page of a book that has one chapter, and no front page where none is given."""
+    book = make_book(root, {"one": text}, **{"index": None} | options)
     return render(book, {"one": outputs or {}})["one"]
 
 

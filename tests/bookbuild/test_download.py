@@ -9,7 +9,7 @@ from bookbuild.config import read_book
 from bookbuild.execute import execute_book
 from bookbuild.render import render_pages
 from nbclient import NotebookClient
-from pages import drawn, make_book, page, printed, render
+from pages import FRONT, drawn, make_book, page, printed, render
 from tiny import write
 
 
@@ -185,7 +185,7 @@ $x_i$ and $$y$$.
 
 [^n]: The *note*.
 """
-    nb = notebook(tmp_path, f"{source}\n{CELL.format('1')}")
+    nb = notebook(tmp_path, f"{source}\n{CELL.format('1')}", index=FRONT)
     text = "\n".join(source for _, source in parts(nb))
     assert "See Section 1.1, Equation 1.1 and 1.1 1.\\[1\\] As Doe (2001) says (Doe 2001)." in text
     assert "A chapter, a [page](https://x.org) and 16M." in text
