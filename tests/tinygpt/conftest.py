@@ -1,10 +1,15 @@
 """Check every shape annotation of the companion while its tests run."""
 
 import ast
+import sys
+from pathlib import Path
 
 import jaxtyping
 import pytest
 from jaxtyping._import_hook import JaxtypingTransformer
+
+# `from oracle import …`, whichever way pytest imports the tests.
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 def _visit_function(self, node, visit=JaxtypingTransformer.visit_FunctionDef):

@@ -229,6 +229,27 @@ def test_two_training_runs_are_equal_to_the_bit(without_type_checks):
         np.testing.assert_array_equal(first[name], second[name])
 
 
+def test_a_training_step_stays_in_float32(monkeypatch):
+    """Results and gradients, before any of them is cast."""
+    seen, make, accumulate = [], Tensor.from_operation, Tensor.accumulate
+
+    def from_operation(data, parents, backward):
+        seen.append(np.asarray(data).dtype)
+        return make(data, parents, backward)
+
+    def record(tensor, grad):
+        seen.append(np.asarray(grad).dtype)
+        accumulate(tensor, grad)
+
+    monkeypatch.setattr(Tensor, "from_operation", staticmethod(from_operation))
+    monkeypatch.setattr(Tensor, "accumulate", record)
+    model = small_gpt(dropout_prob=0.1)
+    model.loss(some_tokens(2, 8), some_tokens(2, 8, seed=1)).backward()
+    AdamW(model.parameters()).step()
+    assert len(seen) > 100 and set(seen) == {np.dtype(np.float32)}
+    assert all(parameter.dtype == np.float32 for parameter in model.parameters())
+
+
 def test_gradients_of_two_halves_add_up_to_that_of_the_whole():
     model = small_gpt()
     tokens, targets = some_tokens(4, 8), some_tokens(4, 8, seed=1)
