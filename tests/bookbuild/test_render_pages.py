@@ -139,7 +139,8 @@ def test_citations_and_their_works(tmp_path):
 def test_works_stand_where_the_author_puts_them(tmp_path):
     source = "# T\n\nAs @doe2001.\n\n## Read on {#sec-r}\n\n::: {#refs}\n:::\n\n## End {#sec-e}\n"
     read = Tree(page(tmp_path, source).body)
-    assert read.find("section#sec-r > #refs > #ref-doe2001") and not read.find("#quarto-bibliography")
+    assert read.find("section#sec-r > #refs > #ref-doe2001")
+    assert not read.find("#quarto-bibliography")
 
 
 def test_a_page_without_citations_has_no_references(tmp_path):
