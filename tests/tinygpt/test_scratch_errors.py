@@ -124,6 +124,14 @@ CASES = {
         scratch.TransformerBlock(8, 2, math.nan)
     ),
     "GPT: vocab_size must be a positive integer, got float 5.0": lambda: GPT(5.0, 8, 1, 1),
+    "GPT: embed_dim must be a positive integer, got -8": lambda: GPT(5, -8, 1, 1),
+    "GPT: dropout_prob must be at least 0 and below 1, got 1.5": lambda: GPT(
+        5, 8, 1, 1, dropout_prob=1.5
+    ),
+    "MLP: dropout_prob must be at least 0 and below 1, got 1.0": lambda: MLP(4, dropout_prob=1),
+    "SingleHeadAttention: head_dim must be a positive integer, got 0": lambda: (
+        scratch.SingleHeadAttention(4, 0)
+    ),
     "GPT: num_layers must be a positive integer, got 0": lambda: GPT(5, 8, 0, 1),
     "GPT: tie_weights must be a bool, got str 'no'": lambda: GPT(5, 8, 1, 1, tie_weights="no"),
     "GPT: seed must be an integer, 0 or more, got str 'a'": lambda: GPT(5, 8, 1, 1, seed="a"),

@@ -7,7 +7,7 @@ import numpy as np
 from tinygpt.scratch.functional import softmax
 from tinygpt.scratch.layers import Dropout, Linear, Module
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.scratch.validate import instance, positive_integer
+from tinygpt.scratch.validate import instance, positive_integer, probability
 from tinygpt.shapes import Bool, Float
 
 
@@ -70,6 +70,8 @@ class SingleHeadAttention(Module):
     """
 
     def __init__(self, embed_dim: int, head_dim: int):
+        embed_dim = positive_integer("SingleHeadAttention", "embed_dim", embed_dim)
+        head_dim = positive_integer("SingleHeadAttention", "head_dim", head_dim)
         self.query = Linear(embed_dim, head_dim)
         self.key = Linear(embed_dim, head_dim)
         self.value = Linear(embed_dim, head_dim)
@@ -103,7 +105,7 @@ class MultiHeadAttention(Module):
         self.key = Linear(embed_dim, embed_dim)
         self.value = Linear(embed_dim, embed_dim)
         self.output = Linear(embed_dim, embed_dim)
-        self.dropout = Dropout(dropout_prob)
+        self.dropout = Dropout(probability("MultiHeadAttention", "dropout_prob", dropout_prob))
 
     def forward(
         self, x: Float[Tensor, "B T C"], mask: Bool[np.ndarray, "..."] | None = None

@@ -17,6 +17,7 @@ from tinygpt.scratch.validate import (
     integer_array,
     number,
     positive_integer,
+    probability,
 )
 from tinygpt.shapes import Bool, Float, Int
 
@@ -40,7 +41,7 @@ class MLP(Module):
         hidden_dim = positive_integer("MLP", "hidden_dim", hidden_dim)
         self.fc1 = Linear(embed_dim, hidden_dim)
         self.fc2 = Linear(hidden_dim, embed_dim)
-        self.dropout = Dropout(dropout_prob)
+        self.dropout = Dropout(probability("MLP", "dropout_prob", dropout_prob))
 
     def forward(self, x: Float[Tensor, "*B C"]) -> Float[Tensor, "*B C"]:
         """Widen, bend, narrow."""
@@ -116,10 +117,11 @@ class GPT(Module):
     ):
         self.vocab_size = positive_integer("GPT", "vocab_size", vocab_size)
         self.max_seq_len = positive_integer("GPT", "max_seq_len", max_seq_len)
+        embed_dim = positive_integer("GPT", "embed_dim", embed_dim)
         num_layers = positive_integer("GPT", "num_layers", num_layers)
         self.token_embedding = Embedding(vocab_size, embed_dim)
         self.position_embedding = Embedding(max_seq_len, embed_dim)
-        self.dropout = Dropout(dropout_prob)
+        self.dropout = Dropout(probability("GPT", "dropout_prob", dropout_prob))
         self.blocks = [
             TransformerBlock(embed_dim, num_heads, dropout_prob=dropout_prob)
             for _ in range(num_layers)
