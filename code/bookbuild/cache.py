@@ -40,17 +40,17 @@ class BookCache(JupyterCacheBase):
 
     @property
     def db(self):
-        if self._db is None:
-            engine = create_db(self.path)
-            # Another process may have made the file and not yet all the tables.
-            for attempt in range(5):
-                try:
-                    OrmBase.metadata.create_all(engine)
-                    break
-                except sqlalchemy.exc.OperationalError as error:
-                    if attempt == 4 or "already exists" not in str(error.orig):
-                        raise
-            self._db = engine
+        # Two processes may make the tables at the same time; then one of them is too late.
+        for attempt in range(5):
+            if self._db is not None:
+                break
+            try:
+                engine = create_db(self.path)
+                OrmBase.metadata.create_all(engine)
+                self._db = engine
+            except sqlalchemy.exc.OperationalError as error:
+                if attempt == 4 or "already exists" not in str(error.orig):
+                    raise
         return self._db
 
     def create_hashed_notebook(

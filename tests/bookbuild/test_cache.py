@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pytest
+import sqlalchemy.exc
 from bookbuild.cache import BookCache, CacheError, CorruptCache
 from bookbuild.config import read_book
 from bookbuild.execute import execute_book
@@ -123,6 +124,23 @@ def test_a_record_whose_file_is_gone_or_cut_short_is_no_record(cache, tmp_path, 
 def test_a_record_of_a_run_that_did_not_end_is_no_record(cache):
     cache.store(emptied(executed()), "a.qmd", 0.1)
     assert not cache.fetch(emptied(executed()))
+
+
+def test_a_table_that_another_process_has_just_made_is_no_error(cache, monkeypatch):
+    from jupyter_cache.cache.db import create_db
+
+    calls = []
+
+    def too_late(path):
+        calls.append(path)
+        if len(calls) == 1:
+            error = sqlite3.OperationalError("table nbproject already exists")
+            raise sqlalchemy.exc.OperationalError("CREATE TABLE", {}, error)
+        return create_db(path)
+
+    monkeypatch.setattr("bookbuild.cache.create_db", too_late)
+    cache.store(executed(), "a.qmd", 0.1)
+    assert uris(cache) == ["a.qmd"] and len(calls) == 2
 
 
 def break_database(folder):
