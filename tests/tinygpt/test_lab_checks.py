@@ -35,7 +35,7 @@ def window_of_four(seq_len):
     return mask & ~np.tri(seq_len, k=-4, dtype=bool)
 
 
-@wrong("causal_mask", "The mask should hold booleans, got int64")
+@wrong("causal_mask", "The mask has the right pattern and should hold booleans, got the numbers")
 def integers_for_other_lengths(seq_len):
     return np.tri(seq_len, dtype=bool if seq_len == 4 else np.int64)
 
@@ -199,10 +199,10 @@ class LeaksALittle(Block):
 
 
 @wrong("transformer_block", "TransformerBlock of an input of shape (1, 1, 4); the largest")
-class FirstNormTwice(Block):
+class AttentionTwiceAsStrong(Block):
     def forward(self, x, mask=None):
-        x = x + self.attention(self.norm1(x), mask)
-        return x + self.mlp(self.norm1(x))
+        x = x + self.attention(self.norm1(x), mask) * (1 if x.shape[-1] % 8 == 0 else 2)
+        return x + self.mlp(self.norm2(x))
 
 
 @wrong("transformer_block", "After backward every parameter should have a gradient; Transformer")
@@ -234,6 +234,15 @@ class OtherAttention(Block):
 
 
 @wrong("transformer_block", "The block's parameters should have the names and shapes of the book's")
+class OtherMLP(Block):
+    def __init__(self, embed_dim, num_heads, mlp_ratio=4, dropout_prob=0.1):
+        super().__init__(embed_dim, num_heads, mlp_ratio, dropout_prob)
+        self.mlp.up = self.mlp.fc1
+        del self.mlp.fc1
+        self.mlp.forward = lambda x: self.mlp.dropout(self.mlp.fc2(scratch.gelu(self.mlp.up(x))))
+
+
+@wrong("transformer_block", "The norm1 of TransformerBlock should have a part self.weight, got eps")
 class OtherNorm(Block):
     def __init__(self, embed_dim, num_heads, mlp_ratio=4, dropout_prob=0.1):
         super().__init__(embed_dim, num_heads, mlp_ratio, dropout_prob)

@@ -127,9 +127,11 @@ def test_status_shows_what_is_solved_and_where_to_read(run, student_file):
     assert code == 0
     assert "The Transformer (transformer): 1 of 5 solved" in out
     lines = {line.split()[0]: line for line in out.splitlines() if line.startswith("  ")}
-    assert "solved" in lines["mlp"] and "read book/transformer.html#sec-mlp" in lines["mlp"]
+    assert "solved" in lines["mlp"] and "read The Transformer, section The MLP" in lines["mlp"]
+    assert "read The Transformer, section Layer normalisation" in lines["layer_norm"]
+    assert ".html" not in out
     assert "open" in lines["layer_norm"] and "1 of 4 hints taken" in lines["generate"]
-    assert lines["Next:"] == "  Next: `tinygpt lab check transformer causal_mask`"
+    assert lines["Next:"] == "  Next: `tinygpt lab check transformer layer_norm`"
     student_file.write_text("changed = True\n", encoding="utf-8")
     _, out, _ = run("lab")
     assert out.count("(transformer_lab.py has changed since)") == 1
@@ -198,7 +200,9 @@ def test_python_without_asserts_checks_as_well(run_process, student_file):
     code, out, _ = run_process("lab", "check", "transformer", "causal_mask", PYTHONOPTIMIZE="2")
     assert code == 1 and "open: not written yet" in out
     text = student_file.read_text(encoding="utf-8")
-    text = text.replace("    raise NotImplementedError", "    return None", 1)
+    stub = source_text(lab.exercise("causal_mask").stub)
+    empty = stub.replace("    raise NotImplementedError", "    return None")
+    text = text.replace(stub, empty)
     student_file.write_text(text, encoding="utf-8")
     code, out, _ = run_process("lab", "check", "transformer", "causal_mask", PYTHONOPTIMIZE="2")
     assert code == 1 and "The mask should be a NumPy array, got None" in out
@@ -233,7 +237,9 @@ def test_ctrl_c_ends_with_one_line_and_no_process_left(tmp_path, student_file):
     marker = tmp_path / "running"
     text = student_file.read_text(encoding="utf-8")
     note = f"    import os\n    open({str(marker)!r}, 'w').write(str(os.getpid()))\n"
-    text = text.replace("    raise NotImplementedError", note + "    while True: pass", 1)
+    stub = source_text(lab.exercise("causal_mask").stub)
+    endless = stub.replace("    raise NotImplementedError", note + "    while True: pass")
+    text = text.replace(stub, endless)
     student_file.write_text(text, encoding="utf-8")
     process = subprocess.Popen(
         [*COMMAND, "lab", "check", "transformer", "causal_mask", "--seconds", "100"],

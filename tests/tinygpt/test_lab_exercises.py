@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tinygpt import lab, scratch
-from tinygpt.lab.grading import FAILED, OPEN, SOLVED, grade
+from tinygpt.lab.grading import FAILED, OPEN, SOLVED, grade, without_line
 from tinygpt.scratch import Module
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -70,7 +70,7 @@ def test_right_parts_with_an_empty_forward_score_nothing(exercise):
 def test_mistake_gives_its_message(exercise, mistake):
     result = grade(exercise, mistake.answer)
     assert result.status == FAILED
-    assert result.message == mistake.message
+    assert without_line(result.message) == mistake.message
     assert result.explanation == mistake.explanation
     assert result.check in [check.__name__ for check in exercise.checks]
 
@@ -104,7 +104,19 @@ def test_names_are_unique_in_the_book():
 def test_sections_to_read_exist(chapter):
     text = (BOOK / f"{chapter.name}.qmd").read_text(encoding="utf-8")
     for exercise in chapter.exercises:
-        assert f"{{#{exercise.section}}}" in text, exercise.name
+        heading = rf"^#+ {re.escape(exercise.section_title)} {{#{exercise.section}}}$"
+        assert re.search(heading, text, flags=re.M), exercise.name
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda c: c.name)
+def test_exercises_and_stubs_are_in_the_order_of_the_chapter(chapter):
+    text = (BOOK / f"{chapter.name}.qmd").read_text(encoding="utf-8")
+    stubs = inspect.getsource(chapter.stubs)
+    for places in (
+        [text.index(f"{{#{e.section}}}") for e in chapter.exercises],
+        [re.search(rf"^(def|class) {e.symbol}\b", stubs, re.M).start() for e in chapter.exercises],
+    ):
+        assert places == sorted(places)
 
 
 def test_messages_of_the_seed_to_the_digit():

@@ -37,6 +37,28 @@ def test_failure_shows_message_and_explanation(capsys):
     assert " ".join(" ".join(rest).split()) == "From test_unit_layer_norm. " + result.explanation
 
 
+def test_an_explanation_fits_a_page(capsys):
+    for exercise in lab.CHAPTERS[0].exercises:
+        for mistake in exercise.mistakes:
+            lab.run_mistake(exercise.name, mistake.name)
+            rest = capsys.readouterr().out.splitlines()[1:]
+            assert rest and max(map(len, rest)) <= 76
+
+
+def test_a_failure_without_an_explanation_is_one_line(capsys):
+    result = lab.check("causal_mask", answer(lambda: np.full((4, 4), 2)))
+    assert capsys.readouterr().out == f"causal_mask  failed: {result.message}\n"
+    assert str(result) == f"causal_mask: failed: {result.message}"
+
+
+def test_a_numpy_function_on_a_tensor_is_said_in_plain_words():
+    for function in (np.sqrt, np.mean, np.exp):
+        body = {"forward": lambda self, x, function=function: function(x)}
+        message = grade(NORM, type("LayerNorm", (scratch.LayerNorm,), body)).message
+        assert message.startswith("LayerNorm calls a NumPy function on a Tensor")
+        assert " (line " in message
+
+
 def test_a_notebook_does_not_show_the_result_twice(capsys):
     result = lab.check("mlp", scratch.MLP)
     capsys.readouterr()
@@ -53,7 +75,7 @@ def test_a_notebook_does_not_show_the_result_twice(capsys):
         (lambda: None, "The mask should be a NumPy array, got None"),
         (lambda: [[True]], "The mask should be a NumPy array, got list"),
         (lambda: np.ones((2, 2), bool), "(4) should have the shape (4, 4), got (2, 2)"),
-        (lambda: np.ones((4, 4), int), "The mask should hold booleans, got int64"),
+        (lambda: np.full((4, 4), 2), "The mask should hold booleans, got int64, with values other"),
     ],
 )
 def test_whatever_an_answer_does_is_one_line(body, expected):
@@ -251,7 +273,7 @@ print([name for name in ("torch", "click", "yaml", "matplotlib") if name in sys.
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
     )
     first, *others = done.stdout.splitlines()
-    assert first.startswith("There is no exercise '3'; there is causal_mask, ")
+    assert first.startswith("There is no exercise '3'; there is layer_norm, ")
     assert others == [
         "lab.check: seconds must be a number above 0, or None, got '1'",
         "lab.hint: mlp has the hints 1 to 2, got 'first'",

@@ -142,7 +142,9 @@ def test_workflow_names_commands_that_exist(capsys):
     for command in commands:
         words = command.split()[:2]
         assert CliRunner().invoke(tinygpt, [*words, "--help"]).exit_code == 0
-    assert 'lab.check("causal_mask", create_causal_mask)' in out
+    assert 'lab.check("layer_norm", LayerNorm)' in out
+    block = out.split("```bash\n")[1].split("```")[0]
+    assert max(map(len, block.splitlines())) <= 84
 
 
 def test_exercises_are_numbered_blocks_with_folded_hints(capsys):

@@ -28,7 +28,7 @@ class Mistake:
     Attributes:
         name: short name, unique within its exercise.
         answer: the function or class, as a student would hand it in.
-        message: what the check says about it, to the letter.
+        message: what the check says about it, to the letter, without a "(line 12)" at its end.
         explanation: why this version gives this message, in two or three sentences.
         helpers: what the answer is made of besides itself, shown before it.
     """
@@ -50,6 +50,7 @@ class Exercise:
         title: its heading.
         goal: one sentence that says what to write.
         section: the anchor of the chapter's section to read for it.
+        section_title: that section's heading.
         stub: where the student starts; raises NotImplementedError.
         solution: an answer to learn from: the package's own code where that is short enough.
         book: the package's version, which must pass as well.
@@ -63,6 +64,7 @@ class Exercise:
     title: str
     goal: str
     section: str
+    section_title: str
     stub: Any
     solution: Any
     book: Any

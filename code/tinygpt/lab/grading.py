@@ -16,6 +16,7 @@ import numpy as np
 
 from tinygpt.lab.definitions import CheckFailed, Exercise, Mistake, require
 from tinygpt.scratch import Module
+from tinygpt.scratch.graph import recording
 
 SOLVED, FAILED, OPEN = "solved", "failed", "open"
 _LONGEST_MESSAGE = 200
@@ -54,8 +55,8 @@ class Result:
         lines = [f"{self.exercise}: {self.status}"]
         if self.message:
             lines[0] += f": {self.message}"
-        if self.check:
-            lines.append(" ".join(filter(None, [f"From {self.check}.", self.explanation])))
+        if self.explanation:
+            lines.append(f"From {self.check}. {self.explanation}")
         return "\n".join(lines)
 
 
@@ -90,7 +91,7 @@ def grade(exercise: Exercise, answer: Any, seconds: float | None = None) -> Resu
     except SystemExit as error:
         message = f"{exercise.symbol} ends Python with sys.exit{line_of(error, answer)}"
     except Exception as error:
-        message = f"{exercise.symbol} raised {describe_error(error)}{line_of(error, answer)}"
+        message = _raised(exercise.symbol, error) + line_of(error, answer)
     else:
         return Result(exercise.name, SOLVED)
     mistake = recognise(exercise, message)
@@ -102,12 +103,18 @@ def recognise(exercise: Exercise, message: str) -> Mistake | None:
     """Return the documented mistake that gives this message, if there is one.
 
     Numbers count as equal when they agree to five digits: a student's version of the same
-    mistake may round differently in the last one.
+    mistake may round differently in the last one. The line where it happened does not count.
     """
+    said = _with_short_numbers(without_line(message))
     for mistake in exercise.mistakes:
-        if _with_short_numbers(mistake.message) == _with_short_numbers(message):
+        if _with_short_numbers(mistake.message) == said:
             return mistake
     return None
+
+
+def without_line(message: str) -> str:
+    """Return a message without the " (line 12)" at its end."""
+    return re.sub(r" \(line \d+\)$", "", message)
 
 
 def describe_error(error: BaseException) -> str:
@@ -135,6 +142,17 @@ def line_of(error: BaseException, answer: Any) -> str:
 def result_as_dict(result: Result) -> dict[str, str]:
     """Return a result as plain strings, for JSON."""
     return dataclasses.asdict(result)
+
+
+def _raised(symbol: str, error: Exception) -> str:
+    """Say what was raised; what NumPy says of a Tensor is put into other words."""
+    text = str(error) if isinstance(error, TypeError) else ""
+    if "does not support ufuncs" in text or "unexpected keyword argument 'dtype'" in text:
+        return (
+            f"{symbol} calls a NumPy function on a Tensor, which has methods of its own, such "
+            "as x.sqrt() and x.mean()"
+        )
+    return f"{symbol} raised {describe_error(error)}"
 
 
 def _check_signature(exercise: Exercise, answer) -> None:
@@ -233,10 +251,17 @@ def _file_of(answer) -> str:
 
 @contextlib.contextmanager
 def _quiet():
-    """No warnings: a student who divides by zero reads the check's message instead."""
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    """No warnings: a student who divides by zero reads the check's message instead.
+
+    Whether graphs are recorded is afterwards what it was, too.
+    """
+    recorded = recording.get()
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        recording.set(recorded)
 
 
 @contextlib.contextmanager

@@ -1,9 +1,12 @@
 """Small things that checks measure, and how they write numbers down."""
 
+import contextlib
+
 import numpy as np
 
 from tinygpt.lab.definitions import require
-from tinygpt.scratch import Tensor
+from tinygpt.scratch import GELU, Dropout, Tensor
+from tinygpt.scratch.graph import recording
 
 
 def shown(value, digits: int = 2) -> str:
@@ -56,3 +59,98 @@ def close(what: str, found: np.ndarray, expected: np.ndarray, tolerance: float =
         difference <= tolerance,
         f"{what}; the largest difference should be below {tolerance:g}, got {shown(difference)}",
     )
+
+
+def input_gradient(symbol: str, x: Tensor) -> None:
+    """Fail unless the input of a module has received a gradient."""
+    require(x.grad is not None, f"The gradient should reach the input of {symbol}, got None")
+
+
+def has_graph(symbol: str, out: Tensor) -> None:
+    """Fail unless a result remembers how it was computed."""
+    require(out.requires_grad, f"{symbol} should be made of Tensor operations, got no graph")
+
+
+@contextlib.contextmanager
+def globals_left_alone(symbol: str):
+    """Fail if the code inside leaves a switch or random numbers that others share changed."""
+    recorded, before = recording.get(), _shared_random_state()
+    try:
+        yield
+    finally:
+        left = recording.get()
+        recording.set(recorded)
+    require(
+        left == recorded,
+        f"{symbol} should leave the recording of graphs {_on(recorded)}, as it was; it is "
+        f"{_on(left)}",
+    )
+    require(
+        _shared_random_state() == before,
+        f"{symbol} should leave the random numbers that all code shares as they were; it draws "
+        "from them or seeds them",
+    )
+
+
+def leaves_alone(symbol: str, module, x: Tensor, mask: np.ndarray | None = None) -> None:
+    """Fail if a call of the module changes anything but its result."""
+    for training in (True, False):
+        module.train(training)
+        values, state = x.data.copy(), module.state_dict()
+        kept = None if mask is None else mask.copy()
+        with globals_left_alone(symbol):
+            module(x) if mask is None else module(x, mask)
+        require(
+            np.array_equal(x.data, values),
+            f"{symbol} should leave its input as it was; it changed it",
+        )
+        require(
+            mask is None or np.array_equal(mask, kept),
+            f"{symbol} should leave the mask as it was; it changed it",
+        )
+        require(
+            all(part.training == training for _, part in module.modules()),
+            f"{symbol} should stay in {'training' if training else 'eval mode'} when it is "
+            "called; it switched",
+        )
+        for name, value in module.state_dict().items():
+            require(
+                name in state and np.array_equal(value, state[name]),
+                f"{symbol} should leave its parameters as they were; a call changed {name}",
+            )
+
+
+@contextlib.contextmanager
+def layers_made(symbol: str):
+    """Collect the layers that are made inside; fail if one is given the data to work on."""
+    made, before = [], {kind: kind.__init__ for kind in (Dropout, GELU)}
+
+    def noting(kind):
+        def __init__(self, *args, **kwargs):
+            name = kind.__name__
+            require(
+                not any(isinstance(value, Tensor) for value in (*args, *kwargs.values())),
+                f"{symbol} hands a Tensor to {name}(...), which makes the layer; make it first, "
+                f"then call it: {name}()(x)",
+            )
+            made.append(name)
+            before[kind](self, *args, **kwargs)
+
+        return __init__
+
+    for kind in before:
+        kind.__init__ = noting(kind)
+    try:
+        yield made
+    finally:
+        for kind, original in before.items():
+            kind.__init__ = original
+
+
+def _on(switch: bool) -> str:
+    return "on" if switch else "off"
+
+
+def _shared_random_state():
+    state = np.random.get_state(legacy=False)["state"]
+    return {name: np.asarray(value).tolist() for name, value in state.items()}

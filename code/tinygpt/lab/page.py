@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tinygpt.lab.chapters import find_chapter, find_exercise
 from tinygpt.lab.definitions import Chapter, Exercise, LabError, Mistake
-from tinygpt.lab.grading import grade
+from tinygpt.lab.grading import grade, without_line
 from tinygpt.lab.listing import source_text
 
 _FACTS = ("tier", "difficulty", "hours", "needs", "notebook")
@@ -44,12 +44,12 @@ def workflow(chapter: str) -> None:
     chosen = find_chapter(chapter)
     name, first = chosen.name, chosen.exercises[0]
     commands = [
-        (f"tinygpt lab start {name}", f"write {chosen.file_name} into this folder"),
-        (f"tinygpt lab check {name}", f"check all {len(chosen.exercises)} exercises"),
+        (f"tinygpt lab start {name}", f"write {chosen.file_name} here"),
+        (f"tinygpt lab check {name}", f"check all {len(chosen.exercises)}"),
         (f"tinygpt lab check {name} {first.name}", "check one"),
         (f"tinygpt lab hint {name} {first.name}", "show the next hint"),
         (f"tinygpt lab solution {name} {first.name}", "show an answer"),
-        ("tinygpt lab", "show what is solved, what is open, and where to read"),
+        ("tinygpt lab", "what is solved, and where to read"),
     ]
     width = max(len(command) for command, _ in commands)
     block = "\n".join(f"{command:<{width}}  # {what}" for command, what in commands)
@@ -142,13 +142,14 @@ def read_why(chapter: str) -> None:
 
 def _failure(exercise: Exercise, mistake: Mistake) -> str:
     result = grade(exercise, mistake.answer)
-    if result.message != mistake.message:
+    message = without_line(result.message)
+    if message != mistake.message:
         raise LabError(
-            f"The mistake {mistake.name} of {exercise.name} now gives {result.message!r}, "
+            f"The mistake {mistake.name} of {exercise.name} now gives {message!r}, "
             f"documented is {mistake.message!r}"
         )
     source = f"From `{result.check}`." if result.check else "From the signature."
-    return f"`{result.message}`\n: {source} {mistake.explanation}"
+    return f"`{message}`\n: {source} {mistake.explanation}"
 
 
 def _callout(kind: str, title: str, body: str, *, fold: bool = False) -> str:

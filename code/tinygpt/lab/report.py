@@ -7,7 +7,7 @@ from tinygpt.lab.definitions import Chapter, Exercise
 from tinygpt.lab.grading import FAILED, OPEN, SOLVED, Result
 from tinygpt.lab.record import Record
 
-_WIDTH = 88
+_WIDTH = 76
 _PRINTED_LINES = 12
 
 
@@ -17,8 +17,8 @@ def result_text(exercise: Exercise, result: Result, width: int = 0) -> str:
     if result.message:
         head += f": {result.message}"
     lines = [head]
-    if result.check:
-        lines += _wrap(" ".join(filter(None, [f"From {result.check}.", result.explanation])))
+    if result.explanation:
+        lines += _wrap(f"From {result.check}. {result.explanation}")
     if result.printed:
         lines.append("    Your code printed:")
         printed = result.printed.splitlines()
@@ -63,7 +63,7 @@ def status_text(record: Record) -> str:
         )
         for exercise, status in zip(exercises, statuses, strict=True):
             line = f"  {exercise.name:<{width}}  {status:<6}  "
-            line += f"read book/{chapter.name}.html#{exercise.section}"
+            line += f"read {chapter.title}, section {exercise.section_title}"
             hints = min(record.hints(chapter.name, exercise.name), len(exercise.hints))
             if hints:
                 line += f"  ({hints} of {len(exercise.hints)} hints taken)"

@@ -5,6 +5,7 @@ from tinygpt.lab.definitions import Chapter, Exercise
 from tinygpt.lab.transformer import checks, checks_block, checks_generate, solutions, stubs
 from tinygpt.lab.transformer.mistakes import (
     causal_mask,
+    drawing,
     generate,
     layer_norm,
     mlp,
@@ -17,33 +18,13 @@ CHAPTER = Chapter(
     stubs=stubs,
     exercises=(
         Exercise(
-            name="causal_mask",
-            symbol="create_causal_mask",
-            title="A mask that hides the future",
-            goal="Write `create_causal_mask(seq_len)`: a square of booleans that lets each "
-            "position attend to itself and to the ones before it.",
-            section="sec-attention",
-            stub=stubs.create_causal_mask,
-            solution=scratch.create_causal_mask,
-            book=scratch.create_causal_mask,
-            checks=(checks.test_unit_causal_mask, checks.test_lengths_causal_mask),
-            hints=(
-                "Write the mask for four tokens on paper first. Rows are the positions that "
-                "look, columns the positions that are looked at. Which entries are True in the "
-                "first row, and which in the last?",
-                "Row i is True in columns 0 to i: a triangle with its diagonal. NumPy makes "
-                "triangles with `np.tri`, `np.tril` and `np.triu`.",
-                "`np.tri(n)` has ones on and below the diagonal, as floats. It takes a `dtype`.",
-            ),
-            mistakes=causal_mask.MISTAKES,
-        ),
-        Exercise(
             name="layer_norm",
             symbol="LayerNorm",
             title="Layer normalisation",
             goal="Write `LayerNorm(normalized_shape, eps)`: give each row mean 0 and variance 1 "
             "over its features, then scale and shift them.",
             section="sec-layernorm",
+            section_title="Layer normalisation",
             stub=stubs.LayerNorm,
             solution=solutions.LayerNorm,
             book=scratch.LayerNorm,
@@ -65,12 +46,35 @@ CHAPTER = Chapter(
             mistakes=layer_norm.MISTAKES,
         ),
         Exercise(
+            name="causal_mask",
+            symbol="create_causal_mask",
+            title="A mask that hides the future",
+            goal="Write `create_causal_mask(seq_len)`: a square of booleans that lets each "
+            "position attend to itself and to the ones before it.",
+            section="sec-attention",
+            section_title="Attention that looks back",
+            stub=stubs.create_causal_mask,
+            solution=scratch.create_causal_mask,
+            book=scratch.create_causal_mask,
+            checks=(checks.test_unit_causal_mask, checks.test_lengths_causal_mask),
+            hints=(
+                "Write the mask for four tokens on paper first. Rows are the positions that "
+                "look, columns the positions that are looked at. Which entries are True in the "
+                "first row, and which in the last?",
+                "Row i is True in columns 0 to i: a triangle with its diagonal. NumPy makes "
+                "triangles with `np.tri`, `np.tril` and `np.triu`.",
+                "`np.tri(n)` has ones on and below the diagonal, as floats. It takes a `dtype`.",
+            ),
+            mistakes=causal_mask.MISTAKES,
+        ),
+        Exercise(
             name="mlp",
             symbol="MLP",
             title="The MLP",
             goal="Write `MLP(embed_dim, hidden_dim, dropout_prob)`: widen each position to four "
             "times its width, apply a GELU, narrow it again.",
             section="sec-mlp",
+            section_title="The MLP",
             stub=stubs.MLP,
             solution=scratch.MLP,
             book=scratch.MLP,
@@ -92,12 +96,14 @@ CHAPTER = Chapter(
             "attention and MLP, each reading a normalised copy of the residual stream and adding "
             "to it.",
             section="sec-block",
+            section_title="The residual stream and the block",
             stub=stubs.TransformerBlock,
             solution=scratch.TransformerBlock,
             book=scratch.TransformerBlock,
             checks=(
                 checks_block.test_unit_transformer_block,
                 checks_block.test_causal_transformer_block,
+                checks_block.test_dropout_transformer_block,
                 checks_block.test_shapes_transformer_block,
             ),
             hints=(
@@ -117,6 +123,7 @@ CHAPTER = Chapter(
             goal="Write `generate(model, prompt_tokens, max_new_tokens, temperature, seed=...)`: "
             "draw the next token from the model's scores, append it, repeat.",
             section="sec-generate",
+            section_title="Generating text",
             stub=stubs.generate,
             solution=solutions.generate,
             book=scratch.GPT.generate,
@@ -138,7 +145,7 @@ CHAPTER = Chapter(
                 "one `rng.random((B, 1))` per row; the token is the number of cumulative "
                 "sums that are not above it. Make the rng once, before the loop.",
             ),
-            mistakes=generate.MISTAKES,
+            mistakes=generate.MISTAKES + drawing.MISTAKES,
         ),
     ),
 )

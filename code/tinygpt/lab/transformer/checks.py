@@ -9,32 +9,61 @@ import math
 import numpy as np
 
 from tinygpt.lab.definitions import require
-from tinygpt.lab.measures import all_gradients, close, has_part, has_shape, shown, tensor_of
-from tinygpt.scratch import Tensor
+from tinygpt.lab.measures import (
+    all_gradients,
+    close,
+    has_graph,
+    has_part,
+    has_shape,
+    input_gradient,
+    layers_made,
+    leaves_alone,
+    shown,
+    tensor_of,
+)
+from tinygpt.scratch import Dropout, Tensor
 
 # ---- causal mask --------------------------------------------------------------------------------
 
 
 def test_unit_causal_mask(create_causal_mask):
     """A boolean matrix; the last position sees all, the first only itself."""
-    mask = create_causal_mask(4)
-    kind = "None" if mask is None else type(mask).__name__
-    require(isinstance(mask, np.ndarray), f"The mask should be a NumPy array, got {kind}")
-    has_shape("create_causal_mask(4)", mask, (4, 4))
-    require(mask.dtype == np.bool_, f"The mask should hold booleans, got {mask.dtype}")
-    _sees(mask, 3, 4)
-    _sees(mask, 0, 4)
-    _sees(mask, 1, 4)
+    mask = _yes_and_no(create_causal_mask, 4)
+    require(mask.any(), "The mask should be True in its lower triangle, got no True at all")
+    alone = np.array_equal(mask, np.eye(4))
+    require(not alone, "A position should see the ones before it too, got only itself")
+    for position in (3, 0, 1, 2):
+        _sees(mask, position, 4)
+    _booleans(mask)
 
 
 def test_lengths_causal_mask(create_causal_mask):
     """The same rule at every length, from one token on."""
     for seq_len in (1, 2, 3, 7, 33):
-        mask = create_causal_mask(seq_len)
-        has_shape(f"create_causal_mask({seq_len})", mask, (seq_len, seq_len))
-        require(mask.dtype == np.bool_, f"The mask should hold booleans, got {mask.dtype}")
+        mask = _yes_and_no(create_causal_mask, seq_len)
         for position in range(seq_len):
             _sees(mask, position, seq_len)
+        _booleans(mask)
+
+
+def _yes_and_no(create_causal_mask, seq_len):
+    """The mask, of booleans or at least of zeros and ones: their pattern is looked at first."""
+    mask = create_causal_mask(seq_len)
+    kind = "None" if mask is None else type(mask).__name__
+    require(isinstance(mask, np.ndarray), f"The mask should be a NumPy array, got {kind}")
+    has_shape(f"create_causal_mask({seq_len})", mask, (seq_len, seq_len))
+    if not np.isin(mask, (0, 1)).all():
+        to_be_added = mask.dtype.kind == "f" and ((mask == 0) | (mask <= -1e4)).all()
+        values = "" if to_be_added else ", with values other than 0 and 1"
+        require(False, f"The mask should hold booleans, got {mask.dtype}{values}")
+    return mask
+
+
+def _booleans(mask):
+    require(
+        mask.dtype == np.bool_,
+        "The mask has the right pattern and should hold booleans, got the numbers 0 and 1",
+    )
 
 
 def _sees(mask, position, seq_len):
@@ -86,13 +115,14 @@ def test_unit_layer_norm(LayerNorm):
 
 
 def test_shapes_layer_norm(LayerNorm):
-    """Any number of leading axes; every row by its own statistics."""
+    """Any number of leading axes; every row by its own statistics; nothing else changed."""
     x = np.arange(24).reshape(2, 3, 4)
     mean = float(tensor_of("LayerNorm", LayerNorm(4)(Tensor(x)), x.shape)[0, 0].mean())
     require(
         abs(mean) < 1e-3,
         f"In an input of shape (2, 3, 4) every row should have mean {shown(0)}, got {shown(mean)}",
     )
+    leaves_alone("LayerNorm", LayerNorm(4), Tensor(x))
     rng = np.random.default_rng(0)
     for shape in [(5,), (1, 1), (3, 6), (2, 1, 7), (2, 3, 2, 8)]:
         x = rng.normal(3, 2, shape)
@@ -110,10 +140,10 @@ def test_gradient_layer_norm(LayerNorm):
     row = [[-2, 2, -2, 2]]
     norm, x = LayerNorm(4), Tensor(row, requires_grad=True)
     out = norm(x)
-    require(out.requires_grad, "LayerNorm should be made of Tensor operations, got no graph")
+    has_graph("LayerNorm", out)
     out.sum().backward()
     all_gradients("LayerNorm", norm)
-    require(x.grad is not None, "The gradient should reach the input of LayerNorm, got None")
+    input_gradient("LayerNorm", x)
     shift = float(x.grad[0, 1])
     require(
         abs(shift) < 1e-3,
@@ -144,7 +174,8 @@ def test_unit_mlp(MLP):
     require(total == 148, f"MLP(4) should have 148 parameters, got {total}")
     narrow = MLP(4, hidden_dim=6, dropout_prob=0.0)
     has_shape("MLP(4, hidden_dim=6).fc1.weight", narrow.fc1.weight, (6, 4))
-    tensor_of("MLP", mlp(Tensor(np.ones((2, 3, 4)))), (2, 3, 4))
+    with layers_made("MLP"):
+        tensor_of("MLP", mlp(Tensor(np.ones((2, 3, 4)))), (2, 3, 4))
 
     value = _through_mlp(MLP, -1.0, second=1.0)
     require(
@@ -161,19 +192,36 @@ def test_unit_mlp(MLP):
 
 
 def test_dropout_mlp(MLP):
-    """Dropout acts in training and only there."""
+    """Dropout acts in training and only there, as often as dropout_prob says."""
     mlp = MLP(32, dropout_prob=0.5)
     x = Tensor(np.linspace(-1, 1, 10 * 32).reshape(10, 32))
     mlp.train()
     same = np.array_equal(mlp(x).data, mlp(x).data)
-    require(not same, "In training, with dropout_prob=0.5, two calls should differ; they agree")
+    none = not any(isinstance(part, Dropout) for _, part in mlp.modules())
+    missing = ", and there is no Dropout in it" if none else ""
+    require(
+        not same,
+        f"In training, with dropout_prob=0.5, two calls should differ; they agree{missing}",
+    )
     mlp.eval()
+    with layers_made("MLP") as made:
+        same = np.array_equal(mlp(x).data, mlp(x).data)
+    new = ", and each makes a new Dropout" if "Dropout" in made else ""
+    require(same, f"In eval mode two calls on the same input should agree; they differ{new}")
+    mlp = MLP(32, dropout_prob=0.0).train()
     same = np.array_equal(mlp(x).data, mlp(x).data)
-    require(same, "In eval mode two calls on the same input should agree; they differ")
+    require(same, "With dropout_prob=0 two calls in training should agree; they differ")
+    out = MLP(32, dropout_prob=0.9).train()(Tensor(np.ones((100, 32)))).data
+    kept = float((out != 0).mean())
+    require(
+        kept < 0.3 or kept == 1.0,
+        f"With dropout_prob=0.9 about 10% of the output should be kept, got {100 * kept:.0f}%",
+    )
 
 
 def test_shapes_mlp(MLP):
     """Any width and any leading axes, each position on its own, gradients everywhere."""
+    leaves_alone("MLP", MLP(4), Tensor(np.ones((2, 4))))
     rng = np.random.default_rng(1)
     for shape, hidden in [((3,), None), ((2, 5), 7), ((2, 3, 4), None), ((1, 1, 2, 6), 1)]:
         mlp = MLP(shape[-1], hidden, 0.0)
@@ -183,12 +231,15 @@ def test_shapes_mlp(MLP):
         u = x @ mlp.fc1.weight.data.T + mlp.fc1.bias.data
         gelu = 0.5 * u * (1 + np.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3)))
         expected = gelu @ mlp.fc2.weight.data.T + mlp.fc2.bias.data
-        out = mlp(Tensor(x))
+        given = Tensor(x, requires_grad=True)
+        out = mlp(given)
         found = tensor_of("MLP", out, shape)
         # Wide enough for the exact GELU, which differs from the tanh form by up to 0.0005.
         close(f"MLP of an input of shape {shape}", found, expected, 0.02)
+        has_graph("MLP", out)
         out.sum().backward()
         all_gradients("MLP", mlp)
+        input_gradient("MLP", given)
 
 
 def _through_mlp(MLP, value, second):

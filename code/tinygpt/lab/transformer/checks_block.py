@@ -9,7 +9,16 @@ import numpy as np
 
 from tinygpt import scratch
 from tinygpt.lab.definitions import CheckFailed, require
-from tinygpt.lab.measures import all_gradients, close, has_part, shown, tensor_of
+from tinygpt.lab.measures import (
+    all_gradients,
+    close,
+    has_graph,
+    has_part,
+    input_gradient,
+    leaves_alone,
+    shown,
+    tensor_of,
+)
 from tinygpt.scratch import Module, Tensor, create_causal_mask
 
 _PARTS = ("norm1", "attention", "norm2", "mlp")
@@ -76,16 +85,32 @@ def test_unit_transformer_block(TransformerBlock):
         "The third feature is 4, attention adds -2 and the MLP 0.5; it should become "
         f"{shown(2.5)}, got {shown(value)}",
     )
+    for name, factor in [("norm1", 2), ("norm2", 3)]:
+        norm = getattr(block, name)
+        has_part(f"The {name} of TransformerBlock", norm, "weight")
+        norm.weight.data[...] = factor
+    block(Tensor(x[None]))
+    spread, read = attention.received.std(), mlp.received[0, 0, 2]
+    require(
+        abs(spread - 2) < 1e-2,
+        "With every weight of norm1 at 2 and of norm2 at 3, attention should read a standard "
+        f"deviation of {shown(2)}, got {shown(spread)}",
+    )
+    require(
+        abs(read - 6 / np.sqrt(20)) < 1e-2,
+        "With every weight of norm1 at 2 and of norm2 at 3, the MLP should read "
+        f"{shown(6 / np.sqrt(20))}, got {shown(read)}",
+    )
 
 
 def test_causal_transformer_block(TransformerBlock):
     """With a mask no position sees a later one, and the weights of each still sum to one."""
     mask = create_causal_mask(4)
     weights = _attention_weights(TransformerBlock, mask)
-    later = weights[0, 1:].sum()
+    later = weights[1, 2:].sum()  # in row 0 a transposed mask looks like none
     require(
         abs(later) < 1e-2,
-        "With a causal mask and equal scores, position 0 of 4 should give the later positions "
+        "With a causal mask and equal scores, position 1 of 4 should give the later positions "
         f"the weight {shown(0)}, got {shown(later)}",
     )
     total = weights[1].sum()
@@ -116,8 +141,28 @@ def test_causal_transformer_block(TransformerBlock):
         )
 
 
+def test_dropout_transformer_block(TransformerBlock):
+    """Dropout in attention and MLP, in training only; a call changes nothing but its result."""
+    x = Tensor(np.random.default_rng(4).normal(size=(1, 8, 16)))
+    block = TransformerBlock(16, 2, dropout_prob=0.5)
+    expected = "In training, with dropout_prob=0.5, two calls should differ"
+    same = np.array_equal(block.train()(x).data, block(x).data)
+    require(not same, f"{expected}; they agree")
+    same = np.array_equal(block.eval()(x).data, block(x).data)
+    require(same, "In eval mode two calls on the same input should agree; they differ")
+    for name, other in [("attention", "mlp"), ("mlp", "attention")]:
+        block = TransformerBlock(16, 2, dropout_prob=0.5).train()
+        setattr(block, other, _Recorder(other, np.float32(0), []))
+        same = np.array_equal(block(x).data, block(x).data)
+        require(not same, f"{expected} in what self.{name} adds; they agree")
+    block = TransformerBlock(16, 2, dropout_prob=0.0).train()
+    same = np.array_equal(block(x).data, block(x).data)
+    require(same, "With dropout_prob=0 two calls in training should agree; they differ")
+    leaves_alone("TransformerBlock", block, x, create_causal_mask(8))
+
+
 def test_shapes_transformer_block(TransformerBlock):
-    """Against the book's block with the same weights; dropout; gradients everywhere."""
+    """Against the book's block with the same weights; gradients everywhere."""
     rng = np.random.default_rng(3)
     for shape, heads, ratio in [((1, 1, 4), 1, 4), ((2, 5, 6), 3, 2), ((3, 4, 8), 2, 4)]:
         block = TransformerBlock(shape[-1], heads, ratio, 0.0)
@@ -135,14 +180,12 @@ def test_shapes_transformer_block(TransformerBlock):
             found = tensor_of("TransformerBlock", block(Tensor(x), mask), shape)
             expected = reference(Tensor(x), mask).data
             close(f"TransformerBlock of an input of shape {shape}", found, expected, 0.02)
-        block(Tensor(x), create_causal_mask(shape[1])).sum().backward()
+        given = Tensor(x, requires_grad=True)
+        out = block(given, create_causal_mask(shape[1]))
+        has_graph("TransformerBlock", out)
+        out.sum().backward()
         all_gradients("TransformerBlock", block)
-    block = TransformerBlock(16, 2, dropout_prob=0.5)
-    x = Tensor(rng.normal(size=(1, 8, 16)))
-    same = np.array_equal(block.train()(x).data, block(x).data)
-    require(not same, "In training, with dropout_prob=0.5, two calls should differ; they agree")
-    same = np.array_equal(block.eval()(x).data, block(x).data)
-    require(same, "In eval mode two calls on the same input should agree; they differ")
+        input_gradient("TransformerBlock", given)
 
 
 def _attention_weights(TransformerBlock, mask):

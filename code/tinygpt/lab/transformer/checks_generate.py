@@ -7,8 +7,8 @@ They are GPTs in everything but their scores: an answer may call the model, its 
 import numpy as np
 
 from tinygpt import scratch
-from tinygpt.lab.definitions import require
-from tinygpt.lab.measures import shown
+from tinygpt.lab.definitions import CheckFailed, require
+from tinygpt.lab.measures import globals_left_alone, shown
 from tinygpt.scratch import GPT, Tensor
 from tinygpt.scratch.graph import recording
 
@@ -20,15 +20,15 @@ class _KnownModel(GPT):
 
     def __init__(self, vocab_size, max_seq_len, scores):
         super().__init__(vocab_size, 2, 1, 1, max_seq_len, dropout_prob=0.5, seed=0)
-        self._scores = scores
+        self._scores, self.dtype = scores, np.float32
         self.inputs, self.modes, self.recorded = [], [], []
 
     def forward(self, tokens):
         tokens = np.atleast_2d(np.asarray(getattr(tokens, "data", tokens))).astype(int)
         self.inputs.append(tokens.copy())
-        self.modes.append(self.training)
+        self.modes.append(any(part.training for _, part in self.modules()))
         self.recorded.append(recording.get())
-        return Tensor(self._scores(tokens))
+        return Tensor(self._scores(tokens), dtype=self.dtype)
 
 
 def _counting(tokens):
@@ -41,11 +41,21 @@ def _fixed(odds):
     return lambda tokens: np.broadcast_to(np.log([1.0, odds]), (*tokens.shape, 2))
 
 
+def _varied(tokens):
+    """Scores of 50 tokens, of which no two are alike."""
+    return np.sin(1.7 * np.arange(50) * (tokens[..., None] + 1))
+
+
 def test_unit_generate(generate):
-    """Shape, prompt, the right next token, eval mode, no graph, temperature 0."""
+    """Shape, prompt, the right next token, eval mode and back, no graph, temperature 0."""
     prompt = np.array([[1, 2, 3], [5, 6, 7]])
     model = _KnownModel(10, 16, _counting)
     out = _run(generate, model, prompt.copy(), 4)
+    continued = out.ndim == 2 and len(out) == 2 and np.array_equal(out[:, :3], prompt)
+    added = out.shape[1] - 3 if continued else 4
+    require(
+        added == 4, f"max_new_tokens=4 should add 4 tokens to each prompt of 3, got {added} more"
+    )
     require(
         out.shape == (2, 7),
         f"2 prompts of 3 tokens and 4 new ones should give the shape (2, 7), got {out.shape}",
@@ -56,13 +66,15 @@ def test_unit_generate(generate):
     require(
         not any(model.modes), "The model should be in eval mode while it generates; it was training"
     )
-    require(
-        model.training, "The model was training before; it should be again, and is in eval mode"
-    )
+    _in_mode_again(model, True)
     require(
         not any(model.recorded),
         "Generation should run inside no_grad(); the model's graph was recorded",
     )
+    _run(generate, model, prompt.copy(), 4, training=False)
+    _in_mode_again(model, False)
+    with scratch.no_grad():
+        _run(generate, model, prompt.copy(), 4)
     out = _run(generate, model, prompt.copy(), 4, temperature=0)
     _continues(out, "At temperature 0 the likeliest token is taken. ")
     out = _run(generate, model, prompt.copy(), 0)
@@ -119,6 +131,8 @@ def test_temperature_generate(generate):
             f"At temperature {temperature:g} a token with odds of 9 to 1 should come in about "
             f"{shown(expected, 0)}% of draws, got about {5 * round(share / 5)}%",
         )
+    prompts = np.arange(50)[:, None]
+    _run(generate, _KnownModel(50, 8, _varied), prompts, 4, seed=5)
     model = _KnownModel(2, 8, _fixed(1))
     prompt = np.array([[0]])
     first = _run(generate, model, prompt, 64, seed=6)
@@ -135,15 +149,53 @@ def test_temperature_generate(generate):
     )
 
 
-def _run(generate, model, prompt, new_tokens, temperature=1.0, seed=0):
-    model.train()
+def _run(generate, model, prompt, new_tokens, temperature=1.0, seed=0, training=True):
+    model.train(training)
     kept = prompt.copy()
-    out = generate(model, prompt, max_new_tokens=new_tokens, temperature=temperature, seed=seed)
+    arguments = {"max_new_tokens": new_tokens, "temperature": temperature, "seed": seed}
+    with globals_left_alone("generate"):
+        try:
+            out = generate(model, prompt, **arguments)
+        except ValueError as error:
+            _explain_draw(generate, model, kept, arguments, str(error).lower())
+            raise
     kind = "None" if out is None else type(out).__name__
     require(isinstance(out, np.ndarray), f"generate should return a NumPy array, got {kind}")
     require(out.dtype.kind in "iu", f"generate should return integers, got {out.dtype}")
     require(np.array_equal(prompt, kept), "generate should leave its prompt as it was")
     return out
+
+
+def _explain_draw(generate, model, prompt, arguments, error):
+    """Say what is wrong with the probabilities that NumPy did not draw from."""
+    if "nan" in error and ("probabilities" in error or "pvals" in error):
+        raise CheckFailed(
+            f"At temperature {arguments['temperature']:g} the tokens should be drawn from "
+            "probabilities, got NaN"
+        )
+    if "sum to 1" not in error and "sum(pvals" not in error:
+        return
+    model.dtype = np.float64  # does it go well with more digits?
+    try:
+        generate(model, prompt.copy(), **arguments)
+    except ValueError:
+        raise CheckFailed("The probabilities of a draw should sum to 1; they do not") from None
+    raise CheckFailed(
+        "The probabilities of a draw should sum to 1 to the precision of float64, got float32; "
+        "convert the scores to float64 first"
+    )
+
+
+def _in_mode_again(model, training):
+    before, other = ("training", "in eval mode") if training else ("in eval mode", "training")
+    require(
+        model.training == training,
+        f"The model was {before} before; it should be again, and is {other}",
+    )
+    require(
+        all(part.training == training for _, part in model.modules()),
+        f"The model was {before} before; all its parts should be again, and some are {other}",
+    )
 
 
 def _continues(out, preface):

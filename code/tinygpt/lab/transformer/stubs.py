@@ -28,19 +28,6 @@ from tinygpt.scratch import (
 from tinygpt.shapes import Bool, Float, Int
 
 
-def create_causal_mask(seq_len):
-    """Return the mask with which each position attends to itself and the ones before it.
-
-    Args:
-        seq_len: number of positions, T.
-
-    Returns:
-        A NumPy array of booleans, (T, T): mask[i, j] is True when position i may attend
-        to position j.
-    """
-    raise NotImplementedError
-
-
 class LayerNorm(Module):
     """Normalise each position's features to mean 0 and variance 1, then scale and shift.
 
@@ -65,6 +52,19 @@ class LayerNorm(Module):
         .sum(axis=, keepdims=) and .sqrt().
         """
         raise NotImplementedError
+
+
+def create_causal_mask(seq_len):
+    """Return the mask with which each position attends to itself and the ones before it.
+
+    Args:
+        seq_len: number of positions, T.
+
+    Returns:
+        A NumPy array of booleans, (T, T): mask[i, j] is True when position i may attend
+        to position j.
+    """
+    raise NotImplementedError
 
 
 class MLP(Module):
@@ -122,8 +122,8 @@ def generate(model, prompt_tokens, max_new_tokens=50, temperature=1.0, *, seed=N
 
     Args:
         model: a GPT. model(tokens) gives a Tensor of logits (B, T, V), of which `.data` is
-            the NumPy array; it reads at most model.max_seq_len tokens. model.eval() switches
-            dropout off, model.train() on; model.training says which.
+            the NumPy array, in float32; it reads at most model.max_seq_len tokens. model.eval()
+            switches dropout off, model.train() on; model.training says which.
         prompt_tokens: NumPy array of integers, (B, T).
         max_new_tokens: how many tokens to add.
         temperature: below 1 sharpens, above 1 flattens; 0 takes the likeliest token always.
@@ -132,5 +132,8 @@ def generate(model, prompt_tokens, max_new_tokens=50, temperature=1.0, *, seed=N
     Returns:
         NumPy array of integers, (B, T + max_new_tokens): each prompt and its continuation.
         The model is left in the mode it was in, and the prompt as it was.
+
+    Compute probabilities in float64, from `logits.data[:, -1].astype(np.float64)`: in float32
+    they do not sum to 1 closely enough for rng.choice.
     """
     raise NotImplementedError

@@ -40,6 +40,14 @@ def one_size(seq_len):
     )
 
 
+def ones_and_zeros(seq_len):
+    return np.tril(np.ones((seq_len, seq_len)))
+
+
+def nothing_returned(seq_len):
+    mask = np.tri(seq_len, dtype=bool)  # noqa: F841
+
+
 MISTAKES = (
     Mistake(
         "transposed",
@@ -94,5 +102,20 @@ MISTAKES = (
         "create_causal_mask(1) should have the shape (1, 1), got (4, 4)",
         "The mask is right for four tokens and wrong for every other number. A text grows by "
         "one token with each step of generation, so the mask has to follow `seq_len`.",
+    ),
+    Mistake(
+        "ones_and_zeros",
+        ones_and_zeros,
+        "The mask has the right pattern and should hold booleans, got the numbers 0 and 1",
+        "The triangle is right and its type is not: `np.ones` and `np.tri` make floats unless "
+        "they are told otherwise. `~` does not invert numbers as it inverts booleans, and "
+        "numbers used as an index pick positions. Add `dtype=bool`.",
+    ),
+    Mistake(
+        "nothing_returned",
+        nothing_returned,
+        "The mask should be a NumPy array, got None",
+        "The function makes the mask and does not hand it back. A Python function without a "
+        "`return` gives None. End it with `return mask`.",
     ),
 )

@@ -170,6 +170,54 @@ def seeded_each_step(model, prompt_tokens, max_new_tokens=50, temperature=1.0, *
     return tokens
 
 
+@no_grad()
+def total_length(model, prompt_tokens, max_new_tokens=50, temperature=1.0, *, seed=None):
+    rng, was_training, tokens = np.random.default_rng(seed), model.training, prompt_tokens
+    model.eval()
+    while tokens.shape[1] < max_new_tokens:
+        logits = model(tokens[:, -model.max_seq_len :]).data[:, -1]
+        chosen = _draw(logits, temperature, rng)
+        tokens = np.concatenate([tokens, chosen[:, None]], axis=1)
+    model.train(was_training)
+    return tokens
+
+
+@no_grad()
+def always_training_after(model, prompt_tokens, max_new_tokens=50, temperature=1.0, *, seed=None):
+    rng, tokens = np.random.default_rng(seed), prompt_tokens
+    model.eval()
+    for _ in range(max_new_tokens):
+        logits = model(tokens[:, -model.max_seq_len :]).data[:, -1]
+        chosen = _draw(logits, temperature, rng)
+        tokens = np.concatenate([tokens, chosen[:, None]], axis=1)
+    model.train()
+    return tokens
+
+
+@no_grad()
+def shared_random_numbers(model, prompt_tokens, max_new_tokens=50, temperature=1.0, *, seed=None):
+    np.random.seed(seed)
+    was_training, tokens = model.training, prompt_tokens
+    model.eval()
+    for _ in range(max_new_tokens):
+        logits = model(tokens[:, -model.max_seq_len :]).data[:, -1]
+        chosen = _draw(logits, temperature, np.random.mtrand._rand)
+        tokens = np.concatenate([tokens, chosen[:, None]], axis=1)
+    model.train(was_training)
+    return tokens
+
+
+@no_grad()
+def nothing_returned(model, prompt_tokens, max_new_tokens=50, temperature=1.0, *, seed=None):
+    rng, was_training, tokens = np.random.default_rng(seed), model.training, prompt_tokens
+    model.eval()
+    for _ in range(max_new_tokens):
+        logits = model(tokens[:, -model.max_seq_len :]).data[:, -1]
+        chosen = _draw(logits, temperature, rng)
+        tokens = np.concatenate([tokens, chosen[:, None]], axis=1)
+    model.train(was_training)
+
+
 MISTAKES = (
     Mistake(
         "only_new_tokens",
@@ -284,6 +332,41 @@ MISTAKES = (
         "64 draws between two equally likely tokens should give both; they gave one token 64 times",
         "The random generator is made anew in each step with the same seed, so each step draws "
         "the same number. Make it once, before the loop.",
+        (_draw,),
+    ),
+    Mistake(
+        "total_length",
+        total_length,
+        "max_new_tokens=4 should add 4 tokens to each prompt of 3, got 1 more",
+        "The loop ends when prompt and new tokens together are `max_new_tokens` long, so a "
+        "longer prompt gets fewer of them. Count the new ones: `for _ in range(max_new_tokens)`.",
+        (_draw,),
+    ),
+    Mistake(
+        "always_training_after",
+        always_training_after,
+        "The model was in eval mode before; it should be again, and is training",
+        "`model.train()` at the end is right only for a model that was training. One that is in "
+        "use would go on with dropout after its first text. Remember `model.training` before the "
+        "loop, and call `model.train(was_training)` after it.",
+        (_draw,),
+    ),
+    Mistake(
+        "shared_random_numbers",
+        shared_random_numbers,
+        "generate should leave the random numbers that all code shares as they were; it draws "
+        "from them or seeds them",
+        "`np.random.seed` restarts the random numbers of the whole program. A sample in the "
+        "middle of a training run would repeat its batches from then on. Make a generator of "
+        "your own: `rng = np.random.default_rng(seed)`.",
+        (_draw,),
+    ),
+    Mistake(
+        "nothing_returned",
+        nothing_returned,
+        "generate should return a NumPy array, got None",
+        "The tokens are generated and not handed back. A Python function without a `return` "
+        "gives None. End with `return tokens`.",
         (_draw,),
     ),
 )

@@ -97,6 +97,62 @@ class ConstantStatistics(_Parameters):
         return (x - mean) / std * self.weight + self.bias
 
 
+class KeepdimsMissing(_Parameters):
+    def forward(self, x):
+        centred = x - x.mean(axis=-1)
+        variance = (centred * centred).mean(axis=-1)
+        return centred / (variance + self.eps).sqrt() * self.weight + self.bias
+
+
+class KeepdimsMissingInVariance(_Parameters):
+    def forward(self, x):
+        centred = x - x.mean(axis=-1, keepdims=True)
+        variance = (centred * centred).mean(axis=-1)
+        return centred / (variance + self.eps).sqrt() * self.weight + self.bias
+
+
+class RootTwice(_Parameters):
+    def forward(self, x):
+        centred = x - x.mean(axis=-1, keepdims=True)
+        std = (centred * centred).mean(axis=-1, keepdims=True).sqrt()
+        return centred / (std + self.eps).sqrt() * self.weight + self.bias
+
+
+class NumPyRoot(_Parameters):
+    def forward(self, x):
+        centred = x - x.mean(axis=-1, keepdims=True)
+        variance = (centred * centred).mean(axis=-1, keepdims=True)
+        return centred / np.sqrt(variance + self.eps) * self.weight + self.bias
+
+
+class InPlace(_Parameters):
+    def forward(self, x):
+        x.data -= x.data.mean(axis=-1, keepdims=True)
+        variance = (x * x).mean(axis=-1, keepdims=True)
+        return x / (variance + self.eps).sqrt() * self.weight + self.bias
+
+
+class InputCutOff(_Parameters):
+    def forward(self, x):
+        centred = x.data - x.data.mean(axis=-1, keepdims=True)
+        std = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + self.eps)
+        return Tensor(centred / std) * self.weight + self.bias
+
+
+class GraphCut(_Parameters):
+    def forward(self, x):
+        centred = x.data - x.data.mean(axis=-1, keepdims=True)
+        std = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + self.eps)
+        return Tensor(centred / std * self.weight.data + self.bias.data)
+
+
+class NothingReturned(_Parameters):
+    def forward(self, x):
+        centred = x - x.mean(axis=-1, keepdims=True)
+        variance = (centred * centred).mean(axis=-1, keepdims=True)
+        centred / (variance + self.eps).sqrt() * self.weight + self.bias
+
+
 MISTAKES = (
     Mistake(
         "batch_axis",
@@ -194,6 +250,77 @@ MISTAKES = (
         "The values are right and the gradient is wrong. Mean and deviation were computed from "
         "`x.data`, outside the graph, so backward takes them for constants. Compute them with "
         "Tensor operations.",
+        (_Parameters,),
+    ),
+    Mistake(
+        "keepdims_missing",
+        KeepdimsMissing,
+        "LayerNorm raised ValueError: Tensor -: shapes (2, 4) and (2,) do not broadcast",
+        "The mean has lost an axis: one number for each of the 2 rows, in the shape (2,), which "
+        "cannot be subtracted from (2, 4). With `keepdims=True` it has the shape (2, 1) and is "
+        "used for every feature of its row. Where batch and width are equal there would be no "
+        "error, only wrong numbers.",
+        (_Parameters,),
+    ),
+    Mistake(
+        "keepdims_missing_in_variance",
+        KeepdimsMissingInVariance,
+        "LayerNorm raised ValueError: Tensor /: shapes (2, 4) and (2,) do not broadcast",
+        "The mean keeps its axis and the variance does not, so (2, 4) is divided by (2,). "
+        "Give both of them `keepdims=True`.",
+        (_Parameters,),
+    ),
+    Mistake(
+        "root_twice",
+        RootTwice,
+        "Std should be ~1, got 1.0573664903640747",
+        "The root was taken twice. What stands under the root is the variance, not the standard "
+        "deviation: the row 1, 2, 3, 4 was divided by the root of 1.118. Use "
+        "`(variance + eps).sqrt()`, once.",
+        (_Parameters,),
+    ),
+    Mistake(
+        "numpy_function",
+        NumPyRoot,
+        "LayerNorm calls a NumPy function on a Tensor, which has methods of its own, such as "
+        "x.sqrt() and x.mean()",
+        "NumPy's functions work on arrays and record nothing for the backward pass, so a Tensor "
+        "refuses them. Write `(variance + self.eps).sqrt()` instead of `np.sqrt(...)`.",
+        (_Parameters,),
+    ),
+    Mistake(
+        "in_place",
+        InPlace,
+        "LayerNorm should leave its input as it was; it changed it",
+        "`x.data -= ...` writes into the array that was handed in. In a block that array is the "
+        "residual stream, which the addition after it still needs. Compute a new Tensor: "
+        "`x - x.mean(...)`.",
+        (_Parameters,),
+    ),
+    Mistake(
+        "graph_cut",
+        GraphCut,
+        "LayerNorm should be made of Tensor operations, got no graph",
+        "The work was done on arrays, and `Tensor(...)` around the result starts without a "
+        "history. The values are right, but nothing can be learned: backward ends here. Use "
+        "Tensor operations throughout, without `.data`.",
+        (_Parameters,),
+    ),
+    Mistake(
+        "input_cut_off",
+        InputCutOff,
+        "The gradient should reach the input of LayerNorm, got None",
+        "Weight and bias get gradients, but `Tensor(...)` around an array made from `x.data` has "
+        "forgotten where it came from. Everything before this layer would learn nothing. "
+        "Compute with x itself.",
+        (_Parameters,),
+    ),
+    Mistake(
+        "nothing_returned",
+        NothingReturned,
+        "LayerNorm should return a Tensor, got None",
+        "`forward` computes the result and does not hand it back. A Python function without a "
+        "`return` gives None.",
         (_Parameters,),
     ),
 )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tinygpt.lab.definitions import Mistake
-from tinygpt.scratch import Dropout, Linear, Module, dropout, gelu
+from tinygpt.scratch import GELU, Dropout, Linear, Module, Tensor, dropout, gelu
 
 
 class _Layers(Module):
@@ -83,6 +83,51 @@ class DropoutAlways(_Layers):
         return dropout(self.fc2(gelu(self.fc1(x))), self.dropout.p, np.random.default_rng())
 
 
+class NoDropoutAtAll(Module):
+    def __init__(self, embed_dim, hidden_dim=None, dropout_prob=0.1):
+        hidden_dim = 4 * embed_dim if hidden_dim is None else hidden_dim
+        self.fc1 = Linear(embed_dim, hidden_dim)
+        self.fc2 = Linear(hidden_dim, embed_dim)
+
+    def forward(self, x):
+        return self.fc2(gelu(self.fc1(x)))
+
+
+class DropoutProbIgnored(_Layers):
+    def __init__(self, embed_dim, hidden_dim=None, dropout_prob=0.1):
+        super().__init__(embed_dim, hidden_dim, dropout_prob)
+        self.dropout = Dropout()
+
+    def forward(self, x):
+        return self.dropout(self.fc2(gelu(self.fc1(x))))
+
+
+class NewDropoutEachTime(Module):
+    def __init__(self, embed_dim, hidden_dim=None, dropout_prob=0.1):
+        hidden_dim = 4 * embed_dim if hidden_dim is None else hidden_dim
+        self.fc1 = Linear(embed_dim, hidden_dim)
+        self.fc2 = Linear(hidden_dim, embed_dim)
+        self.dropout_prob = dropout_prob
+
+    def forward(self, x):
+        return Dropout(self.dropout_prob)(self.fc2(gelu(self.fc1(x))))
+
+
+class LayerMadeOfItsInput(_Layers):
+    def forward(self, x):
+        return self.dropout(self.fc2(GELU(self.fc1(x))))
+
+
+class GraphCut(_Layers):
+    def forward(self, x):
+        return self.dropout(self.fc2(Tensor(gelu(self.fc1(x)).data)))
+
+
+class NothingReturned(_Layers):
+    def forward(self, x):
+        self.dropout(self.fc2(gelu(self.fc1(x))))
+
+
 MISTAKES = (
     Mistake(
         "not_wider",
@@ -160,6 +205,57 @@ MISTAKES = (
         "The function `dropout` does not know the mode and drops in eval mode too, so the "
         "finished model would give another answer each time. The layer `self.dropout` knows: "
         "it does nothing after `eval()`.",
+        (_Layers,),
+    ),
+    Mistake(
+        "no_dropout_at_all",
+        NoDropoutAtAll,
+        "In training, with dropout_prob=0.5, two calls should differ; they agree, and there is no "
+        "Dropout in it",
+        "The argument `dropout_prob` is not used. Make the layer in `__init__`, "
+        "`self.dropout = Dropout(dropout_prob)`, and send the result through it.",
+    ),
+    Mistake(
+        "dropout_prob_ignored",
+        DropoutProbIgnored,
+        "With dropout_prob=0 two calls in training should agree; they differ",
+        "There is a dropout layer, but it does not get `dropout_prob`. `Dropout()` drops half of "
+        "the numbers whatever is asked for. Write `Dropout(dropout_prob)`.",
+        (_Layers,),
+    ),
+    Mistake(
+        "new_dropout_each_time",
+        NewDropoutEachTime,
+        "In eval mode two calls on the same input should agree; they differ, and each makes a new "
+        "Dropout",
+        "A layer made inside `forward` is new and in training mode at every call; `eval()` ran "
+        "before it existed. Make it once in `__init__`, as `self.dropout`, where `train()` and "
+        "`eval()` find it.",
+    ),
+    Mistake(
+        "layer_made_of_its_input",
+        LayerMadeOfItsInput,
+        "MLP hands a Tensor to GELU(...), which makes the layer; make it first, then call it: "
+        "GELU()(x)",
+        "`GELU` is a class: what stands in the first brackets are its settings, what stands in "
+        "the second is its input. Write `GELU()(x)`, keep a `self.gelu = GELU()`, or use the "
+        "function `gelu(x)`.",
+        (_Layers,),
+    ),
+    Mistake(
+        "graph_cut",
+        GraphCut,
+        "After backward every parameter should have a gradient; MLP gave none to fc1.weight",
+        "`Tensor(y.data)` has the values of y and not its history. Backward comes as far as fc2 "
+        "and ends there, so fc1 keeps its first weights for ever. Hand on the Tensor itself.",
+        (_Layers,),
+    ),
+    Mistake(
+        "nothing_returned",
+        NothingReturned,
+        "MLP should return a Tensor, got None",
+        "`forward` computes the result and does not hand it back. A Python function without a "
+        "`return` gives None.",
         (_Layers,),
     ),
 )

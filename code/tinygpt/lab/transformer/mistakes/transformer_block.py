@@ -2,8 +2,9 @@
 
 import math
 
+from tinygpt import scratch
 from tinygpt.lab.definitions import Mistake
-from tinygpt.scratch import MLP, LayerNorm, Module, MultiHeadAttention, softmax
+from tinygpt.scratch import MLP, LayerNorm, Module, MultiHeadAttention, Tensor, softmax
 
 
 class _Parts(Module):
@@ -100,6 +101,61 @@ class MaskAfterSoftmax(Module):
         return x + self.mlp(self.norm2(x))
 
 
+class SecondNormOverwrites(_Parts):
+    def forward(self, x, mask=None):
+        x = x + self.attention(self.norm1(x), mask)
+        x = self.norm2(x)
+        return x + self.mlp(x)
+
+
+class FirstNormTwice(_Parts):
+    def forward(self, x, mask=None):
+        x = x + self.attention(self.norm1(x), mask)
+        return x + self.mlp(self.norm1(x))
+
+
+class MaskTransposed(_Parts):
+    def forward(self, x, mask=None):
+        mask = None if mask is None else mask.T
+        x = x + self.attention(self.norm1(x), mask)
+        return x + self.mlp(self.norm2(x))
+
+
+class MaskInverted(_Parts):
+    def forward(self, x, mask=None):
+        mask = None if mask is None else ~mask
+        x = x + self.attention(self.norm1(x), mask)
+        return x + self.mlp(self.norm2(x))
+
+
+class AttentionDropoutMissing(_Parts):
+    def __init__(self, embed_dim, num_heads, mlp_ratio=4, dropout_prob=0.1):
+        super().__init__(embed_dim, num_heads, mlp_ratio, dropout_prob)
+        self.attention = MultiHeadAttention(embed_dim, num_heads)
+
+    forward = scratch.TransformerBlock.forward
+
+
+class MLPDropoutMissing(_Parts):
+    def __init__(self, embed_dim, num_heads, mlp_ratio=4, dropout_prob=0.1):
+        super().__init__(embed_dim, num_heads, mlp_ratio, dropout_prob)
+        self.mlp = MLP(embed_dim, int(mlp_ratio * embed_dim))
+
+    forward = scratch.TransformerBlock.forward
+
+
+class GraphCut(_Parts):
+    def forward(self, x, mask=None):
+        x = Tensor(x.data + self.attention(self.norm1(x), mask).data)
+        return x + self.mlp(self.norm2(x))
+
+
+class NothingReturned(_Parts):
+    def forward(self, x, mask=None):
+        x = x + self.attention(self.norm1(x), mask)
+        x = x + self.mlp(self.norm2(x))
+
+
 _READS = "The third feature is 4 and attention adds -2; normalised, the MLP should read 0.45, got "
 
 MISTAKES = (
@@ -177,11 +233,12 @@ MISTAKES = (
     Mistake(
         "mask_dropped",
         MaskDropped,
-        "With a causal mask and equal scores, position 0 of 4 should give the later positions "
-        "the weight 0.00, got 0.75",
-        "The mask is not handed on to the attention, so position 0 shares its weight equally "
-        "among all four positions. In training each position could read the token that it is "
-        "asked to predict. Write `self.attention(..., mask)`.",
+        "With a causal mask and equal scores, position 1 of 4 should give the later positions "
+        "the weight 0.00, got 0.50",
+        "The mask is not handed on to the attention, so position 1 shares its weight equally "
+        "among all four positions, half of it with the two that come later. In training each "
+        "position could read the token that it is asked to predict. Write "
+        "`self.attention(..., mask)`.",
         (_Parts,),
     ),
     Mistake(
@@ -194,5 +251,77 @@ MISTAKES = (
         "too small, and its size still tells something about the future. Set the scores to "
         "minus infinity before the softmax, as `self.attention` does with its mask.",
         (_MaskedAfterwards,),
+    ),
+    Mistake(
+        "second_norm_overwrites",
+        SecondNormOverwrites,
+        "The third feature is 4, attention adds -2 and the MLP 0.5; it should become 2.50, "
+        "got 0.95",
+        "`x = self.norm2(x)` writes over the residual stream, so the MLP's 0.5 was added to the "
+        "normalised 0.45, not to 2. Normalise a copy: `x + self.mlp(self.norm2(x))`.",
+        (_Parts,),
+    ),
+    Mistake(
+        "first_norm_twice",
+        FirstNormTwice,
+        "With every weight of norm1 at 2 and of norm2 at 3, the MLP should read 1.34, got 0.89",
+        "The MLP reads through `norm1`, and `norm2` is never used. At the start the two norms "
+        "are alike, so nothing shows until they are trained: norm2's parameters get no gradient. "
+        "Write `self.mlp(self.norm2(x))`.",
+        (_Parts,),
+    ),
+    Mistake(
+        "mask_transposed",
+        MaskTransposed,
+        "With a causal mask and equal scores, position 1 of 4 should give the later positions "
+        "the weight 0.00, got 0.67",
+        "The mask is turned over: position 1 sees itself and the two after it, each with a third "
+        "of the weight. The mask that is handed in is right already. Hand it on as it is.",
+        (_Parts,),
+    ),
+    Mistake(
+        "mask_inverted",
+        MaskInverted,
+        "With a causal mask and equal scores, position 1 of 4 should give the later positions "
+        "the weight 0.00, got 1.00",
+        "The mask is inverted: position 1 sees the two positions after it and neither itself nor "
+        "the first. In this book True means that a position may attend, so the mask is handed on "
+        "as it is, without `~`.",
+        (_Parts,),
+    ),
+    Mistake(
+        "attention_dropout_missing",
+        AttentionDropoutMissing,
+        "In training, with dropout_prob=0.5, two calls should differ in what self.attention adds; "
+        "they agree",
+        "`dropout_prob` does not reach the attention, which drops nothing unless it is told to. "
+        "Write `MultiHeadAttention(embed_dim, num_heads, dropout_prob)`.",
+        (_Parts,),
+    ),
+    Mistake(
+        "mlp_dropout_missing",
+        MLPDropoutMissing,
+        "With dropout_prob=0 two calls in training should agree; they differ",
+        "`dropout_prob` does not reach the MLP, which then drops one number in ten whatever the "
+        "block was asked for. Write `MLP(embed_dim, hidden_dim, dropout_prob)`.",
+        (_Parts,),
+    ),
+    Mistake(
+        "graph_cut",
+        GraphCut,
+        "After backward every parameter should have a gradient; TransformerBlock gave none to "
+        "norm1.weight",
+        "`Tensor(... .data)` has the values and not their history. Backward goes through the MLP "
+        "and ends there, so the attention and every block before this one learn nothing. Add "
+        "the Tensors themselves.",
+        (_Parts,),
+    ),
+    Mistake(
+        "nothing_returned",
+        NothingReturned,
+        "TransformerBlock should return a Tensor, got None",
+        "`forward` computes the result and does not hand it back. A Python function without a "
+        "`return` gives None.",
+        (_Parts,),
     ),
 )
