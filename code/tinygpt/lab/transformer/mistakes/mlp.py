@@ -163,7 +163,7 @@ MISTAKES = (
         WithoutActivation,
         "With fc1 and fc2 the identity, -1 should become -0.159, got -1.000",
         "There is nothing nonlinear between the two maps. Two linear maps in a row are one "
-        "linear map, so half of the parameters are wasted. Put `gelu` between them.",
+        "linear map, so seven eighths of the parameters are wasted. Put `gelu` between them.",
         (_Layers,),
     ),
     Mistake(
