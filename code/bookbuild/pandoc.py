@@ -5,7 +5,9 @@ A call takes some hundredths of a second, so nothing is kept between calls.
 
 import io
 import json
+import os
 import subprocess
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -19,6 +21,8 @@ READER = "markdown-native_divs-native_spans"
 # What the Markdown cells of a notebook understand.
 NOTEBOOK = "commonmark+pipe_tables+tex_math_dollars+strikeout"
 HTML = ["--to=html5", "--mathml", "--section-divs", "--wrap=none", "--email-obfuscation=none"]
+# Pandoc takes the names of files in the locale's encoding, and in the C locale knows no "ä".
+_LOCALE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 
 
 class PandocError(Exception):
@@ -113,6 +117,7 @@ def call(arguments: list[str], text: str) -> tuple[str, list[dict]]:
             input=text.encode(),
             capture_output=True,
             check=False,
+            env=os.environ | {"LC_ALL": _LOCALE},
         )
         if done.returncode != 0:
             message = " ".join(done.stderr.decode(errors="replace").split())

@@ -44,6 +44,14 @@ def test_build_works_in_the_c_locale(tiny_book, bookbuild):
     assert "Es gibt →" in (tiny_book / "_site/book/counts.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+def test_build_works_in_the_c_locale_in_a_folder_with_any_name(executed_book, bookbuild):
+    root = executed_book.rename(executed_book.with_name("ä b c"))
+    done = build(bookbuild, root, env=ASCII)
+    assert done.returncode == 0, done.stderr
+    assert "Euler" in (root / "_site/book/waves.html").read_text(encoding="utf-8")
+
+
 def sentence(done):
     """The one sentence on stderr of a command that failed."""
     assert done.returncode == 1, done
