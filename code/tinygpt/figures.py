@@ -5,6 +5,7 @@ Colours are Okabe and Ito's, which stay apart for readers with any colour vision
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap, is_color_like
 
 from tinygpt.shapes import Bool, Float
 
@@ -67,9 +68,26 @@ def matrix(
         color: the colour that 1 is drawn in; 0 is white.
         labels: a word for each row and column, when they stand for the same things.
         digits: digits after the point; 0 hides the numbers.
+
+    Raises:
+        TypeError, ValueError: an argument is of another kind.
     """
-    values = np.asarray(values, dtype=float)
-    cmap = plt.matplotlib.colors.LinearSegmentedColormap.from_list("one", ["white", color])
+    _check_axes("matrix", ax)
+    values = _as_matrix(values)
+    rows, columns = values.shape
+    if not is_color_like(color):
+        raise ValueError(
+            f"figures.matrix: color is {color!r}; give a colour of figures.COLORS, or any other "
+            'that matplotlib knows, as "#0072B2"'
+        )
+    if labels is not None and not len(labels) == rows == columns:
+        raise ValueError(
+            f"figures.matrix: {len(labels)} labels for {rows} rows and {columns} columns; give "
+            "one for each row of a square matrix, or None"
+        )
+    if not isinstance(digits, int) or isinstance(digits, bool) or digits < 0:
+        raise ValueError(f"figures.matrix: digits is {digits!r}; give an integer from 0 on")
+    cmap = LinearSegmentedColormap.from_list("one", ["white", color])
     ax.imshow(values, cmap=cmap, vmin=0, vmax=1)
     if digits:
         for (row, column), value in np.ndenumerate(values):
@@ -78,8 +96,8 @@ def matrix(
     ax.grid(False)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-    ax.set_xticks(range(values.shape[1]), labels or range(values.shape[1]))
-    ax.set_yticks(range(values.shape[0]), labels or range(values.shape[0]))
+    ax.set_xticks(range(columns), range(columns) if labels is None else labels)
+    ax.set_yticks(range(rows), range(rows) if labels is None else labels)
 
 
 def label_lines(ax: plt.Axes, gap: float = 6) -> None:
@@ -88,10 +106,20 @@ def label_lines(ax: plt.Axes, gap: float = 6) -> None:
     Args:
         ax: axes whose lines carry labels.
         gap: distance from the end of the line, in points.
+
+    Raises:
+        TypeError: ax is not a matplotlib Axes.
+        ValueError: a line with a label has no points.
     """
-    for line in ax.get_lines():
-        if line.get_label().startswith("_"):
-            continue
+    _check_axes("label_lines", ax)
+    lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+    for line in lines:
+        if not len(line.get_xdata()):
+            raise ValueError(
+                f"figures.label_lines: the line {line.get_label()!r} has no points; draw it with "
+                "at least one, or without a label"
+            )
+    for line in lines:
         x, y = line.get_xdata()[-1], line.get_ydata()[-1]
         ax.annotate(
             line.get_label(),
@@ -103,3 +131,24 @@ def label_lines(ax: plt.Axes, gap: float = 6) -> None:
             fontsize=11,
             annotation_clip=False,
         )
+
+
+def _check_axes(function: str, ax) -> None:
+    if not isinstance(ax, plt.Axes):
+        raise TypeError(
+            f"figures.{function}: ax is {type(ax).__name__}; give the Axes of plt.subplots()"
+        )
+
+
+def _as_matrix(values) -> np.ndarray:
+    try:
+        found = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        given = type(values).__name__
+    else:
+        if found.ndim == 2 and found.size:
+            return found
+        given = "None" if values is None else f"of shape {found.shape}"
+    raise ValueError(
+        f"figures.matrix: values is {given}; give a 2-D array of numbers with at least one entry"
+    )
