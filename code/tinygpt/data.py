@@ -119,9 +119,7 @@ class CharVocabulary:
         ids = array.astype(np.int64)
         bad = ids[(ids < 0) | (ids >= len(self))]
         if bad.size:
-            raise ValueError(
-                f"CharVocabulary.decode: id {bad[0]} is outside 0 to {len(self) - 1}"
-            )
+            raise ValueError(f"CharVocabulary.decode: id {bad[0]} is outside 0 to {len(self) - 1}")
         return "".join(self.characters[i] for i in ids)
 
 

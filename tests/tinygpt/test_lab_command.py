@@ -1,5 +1,6 @@
 """The command `tinygpt`, end to end, in a folder of its own."""
 
+import hashlib
 import json
 import os
 import signal
@@ -164,6 +165,7 @@ def test_solution_is_printed(run):
         (["check", "transformer", "--file", "x.py"], "There is no file x.py in "),
         (["check", "transformer", "--file", "."], "There is no file . in "),
         (["check", "transformer", "--seconds", "0"], "0.0 is not in the range 0<x<=86400."),
+        (["check", "transformer", "--seconds", "nan"], "nan is not in the range 0<x<=86400."),
         (["check", "transformer", "--seconds", "soon"], "'soon' is not a valid float range."),
         (["solution", "transformer"], "Missing argument 'EXERCISE'."),
         (["grade"], "No such command 'grade'."),
@@ -287,12 +289,24 @@ def test_data_without_a_network_is_one_sentence(run_process, tmp_path):
     assert err.startswith("Error: shakespeare: ") and err.count("\n") == 1
 
 
-def test_data_says_where_it_is(run, tmp_path):
+def test_data_says_where_it_is(run, tmp_path, monkeypatch):
+    digest = hashlib.sha256(b"O!\n").hexdigest()
+    monkeypatch.setattr("tinygpt.data._SHAKESPEARE_SHA256", digest)
     folder = tmp_path / "data"
     folder.mkdir()
-    (folder / "shakespeare.txt").write_text("O!\n", encoding="utf-8")
+    (folder / "shakespeare.txt").write_bytes(b"O!\n")
     code, out, err = run("data", TINYGPT_DATA=str(folder))
     assert (code, out, err) == (0, f"3 characters in {folder}\n", "")
+    (folder / "shakespeare.txt").write_bytes(b"O?\n")
+    code, out, err = run("data", TINYGPT_DATA=str(folder))
+    assert (code, out) == (1, "") and "is damaged" in err and err.count("\n") == 1
+
+
+def test_ctrl_c_while_importing_is_one_line(run_process, tmp_path):
+    hidden = tmp_path / "click.py"  # imported in place of click, as the current folder is first
+    hidden.write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    code, out, err = run_process("lab")
+    assert (code, out, err) == (130, "", "Interrupted; what was finished is kept.\n")
 
 
 def test_help_and_version(run):

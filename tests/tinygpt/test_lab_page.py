@@ -6,7 +6,7 @@ import re
 import pytest
 from click.testing import CliRunner
 from tinygpt import lab
-from tinygpt.cli import tinygpt
+from tinygpt.commands import tinygpt
 from tinygpt.lab import page
 
 CHAPTER = lab.find_chapter("transformer")
