@@ -12,7 +12,13 @@ from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from bookbuild.cache import FOLDER as CACHE
-from bookbuild.compare import Difference, Tolerances, find_difference, normal_outputs
+from bookbuild.compare import (
+    Difference,
+    FigureError,
+    Tolerances,
+    find_difference,
+    normal_outputs,
+)
 from bookbuild.config import Book
 from bookbuild.execute import describe_error, prepare_chapter
 from bookbuild.kernel import Workspace, without_machine_paths
@@ -88,6 +94,7 @@ class ChapterFile(IPyNbFile):
             raise self.CollectError(said) from None
         path = reference_path(self.book.root, source)
         name = (FOLDER / self.run.name).with_suffix(".ipynb").as_posix()
+        self.reference_name = name
         problem, expected = _match(self.run.nb, self.run.name, path, name)
         yield ReferenceItem.from_parent(self, name="reference", problem=problem)
         if expected is None:
@@ -158,7 +165,8 @@ def _match(nb: NotebookNode, name: str, path: Path, path_name: str):
     try:
         expected = read_reference(path).cells
     except ValueError as error:
-        return f"{name}:1: {path_name} is not a notebook; {error}", None
+        said = str(error).replace(str(path), path_name)
+        return f"{name}:1: {said}", None
     for cell, old in zip(cells, expected, strict=False):
         if cell.source != old.source:
             both = zip(old.source.split("\n") + [""], cell.source.split("\n") + [""], strict=False)
@@ -268,7 +276,18 @@ class CellItem(IPyNbCell):
                 "run make reference"
             )
         root = self.parent.book.root
-        now, expected = (normal_outputs(o, root) for o in (test, self.reference.outputs))
+        at = self._at(_line(self.cell))
+        try:
+            expected = normal_outputs(self.reference.outputs, root)
+        except FigureError:
+            raise Failure(
+                f"{at}: the expected figure in {self.parent.reference_name} is not a PNG; "
+                "run make reference"
+            ) from None
+        try:
+            now = normal_outputs(test, root)
+        except FigureError:
+            raise Failure(f"{at}: the figure that the cell puts out is not a PNG") from None
         if found := find_difference(now, expected, self.allowed):
             raise Failure(self._told(found))
         return True

@@ -63,6 +63,10 @@ def _not_negative(value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
+class FigureError(Exception):
+    """An output that is said to be a PNG and is not."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """Where two outputs part: what has changed, and both values, each a line or a figure."""
@@ -102,7 +106,7 @@ def _normal_data(data: dict, root: Path) -> dict:
     normal = {}
     for mime, value in sorted(data.items()):
         if mime == "image/png":
-            picture = small_figure(base64.b64decode(value))
+            picture = small_figure(_decoded(value))
             normal[mime] = base64.b64encode(picture).decode("ascii") + "\n"
         elif isinstance(value, str):
             normal[mime] = _normal_text(value, root)
@@ -111,10 +115,24 @@ def _normal_data(data: dict, root: Path) -> dict:
     return normal
 
 
+def _decoded(value: str) -> bytes:
+    try:
+        return base64.b64decode(value)
+    except ValueError:
+        raise FigureError("the figure is not a PNG, or a damaged one") from None
+
+
 def small_figure(png: bytes) -> bytes:
-    """A PNG on white, at most `FIGURE_WIDTH` pixels wide."""
-    with Image.open(io.BytesIO(png)) as image:
-        image = image.convert("RGBA")
+    """A PNG on white, at most `FIGURE_WIDTH` pixels wide.
+
+    Raises:
+        FigureError: it is no picture, or a damaged one.
+    """
+    try:
+        with Image.open(io.BytesIO(png)) as image:
+            image = image.convert("RGBA")
+    except Exception:  # Pillow raises whatever its decoder meets
+        raise FigureError("the figure is not a PNG, or a damaged one") from None
     white = Image.new("RGBA", image.size, "white")
     image = Image.alpha_composite(white, image).convert("RGB")
     if image.width > FIGURE_WIDTH:
@@ -135,7 +153,7 @@ def find_difference(
     kinds_now, kinds_reference = [_kinds(o) for o in now], [_kinds(o) for o in reference]
     if kinds_now != kinds_reference:
         return Difference(
-            "the cell puts out something else", _listed(kinds_reference), _listed(kinds_now)
+            "the cell puts out something else", _listed(reference), _listed(now)
         )
     for new, old in zip(now, reference, strict=True):
         for mime, value in _parts(old).items():
@@ -158,8 +176,18 @@ def _kinds(output: NotebookNode) -> str:
     return "a figure" if "a figure" in kinds else " and ".join(kinds)
 
 
-def _listed(kinds: list[str]) -> str:
-    return ", ".join(kinds) or "nothing"
+def _listed(outputs: list[NotebookNode]) -> str:
+    return ", ".join(map(_kind_and_text, outputs)) or "nothing"
+
+
+def _kind_and_text(output: NotebookNode) -> str:
+    """As `what it prints: 1.5 …`; the dots stand for the lines that follow."""
+    kind, parts = _kinds(output), _parts(output)
+    text = parts.get("text/plain") if output.output_type == "display_data" else [*parts.values()][0]
+    if kind == "a figure" or not isinstance(text, str) or not text.strip():
+        return kind
+    first, *more = text.strip("\n").split("\n")
+    return f"{kind}: {first}{' …' if more else ''}"
 
 
 def _difference_in(mime: str, now, reference, allowed: Tolerances) -> Difference | None:

@@ -35,13 +35,16 @@ def read_reference(path: Path) -> NotebookNode:
         FileNotFoundError: there are none.
         ValueError: the file is not a notebook.
     """
-    text = path.read_text(encoding="utf-8")
+    data = path.read_bytes()
     try:
-        nb = nbformat.reads(text, 4)
+        nb = nbformat.reads(data.decode("utf-8"), 4)
         nbformat.validate(nb)
+        other = next((cell.cell_type for cell in nb.cells if cell.cell_type != "code"), None)
+        if other:
+            raise ValueError(f"it holds a {other} cell")
     except Exception as error:
         reason = " ".join(str(error).split())[:100]
-        raise ValueError(f"{path}: not a notebook ({reason}); run make reference") from None
+        raise ValueError(f"{path} is not a notebook ({reason}); run make reference") from None
     return nb
 
 
@@ -183,12 +186,13 @@ def _diff(name: str, old: str | None, new: str | None) -> str:
 def _outputs_as_text(text: str) -> str:
     try:
         nb = nbformat.reads(text, 4)
-    except Exception:
+        nbformat.validate(nb)
+    except Exception:  # a damaged file
         return text
     lines = []
     for cell in nb.cells:
-        lines += [f"[{cell.id}]", *cell.source.split("\n")]
-        for output in cell.outputs:
+        lines += [f"[{cell.get('id', '')}]", *cell.source.split("\n")]
+        for output in cell.get("outputs", []):
             if output.output_type == "error":
                 lines += [f"  → {output.ename}: {output.evalue}"]
             for value in [output.get("text", "")] + list(output.get("data", {}).items()):
@@ -199,8 +203,11 @@ def _outputs_as_text(text: str) -> str:
 def _value_as_text(value) -> list[str]:
     mime, content = value if isinstance(value, tuple) else ("text/plain", value)
     if mime == "image/png":
-        png = base64.b64decode(content)
-        with Image.open(io.BytesIO(png)) as image:
-            size = f"{image.width} × {image.height} pixels"
+        try:
+            png = base64.b64decode(content)
+            with Image.open(io.BytesIO(png)) as image:
+                size = f"{image.width} × {image.height} pixels"
+        except Exception:  # Pillow raises whatever its decoder meets
+            return ["  → something that is not a PNG"]
         return [f"  → figure of {size}, {hashlib.sha256(png).hexdigest()[:8]}"]
     return [f"  → {line}" for line in str(content).rstrip("\n").split("\n") if content]

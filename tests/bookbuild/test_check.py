@@ -162,6 +162,7 @@ def test_each_change_fails_with_file_line_and_both_values(book):
 
     change_reference(book, "# changed", replace("0.375", "0.376"))
     change_reference(book, "plt.subplots", another_figure)
+    change_reference(book, "object()", lambda cell: cell.update(outputs=[]))
     change_reference(book, "loss 2.00", replace("2.00", "2.10"))
     change_reference(book, "loss 3.00", replace("3.00", "3.05"))  # within the tolerance
     change_reference(book, "mean([])", replace("give at least", "give more than"))
@@ -170,6 +171,8 @@ def test_each_change_fails_with_file_line_and_both_values(book):
     edit(book / "book/counts.qmd", "[2.0]", "[2.1]")
     out, code = check(book)
     found = messages(out)
+    gone = f"book/counts.qmd:{line_of(book, 'warnings.warn') - 1}"
+    assert re.search(r"reference: nothing\n  now:       a value: <object .*>$", found.pop(gone))
     at = {name: f"book/counts.qmd:{line_of(book, name)}" for name in ("[1.6]", "[2.1]")}
     for source in ("import time", "import matplotlib", 'loss 2.00"', "mean([])", "never ran"):
         at[source] = (
@@ -279,6 +282,31 @@ def test_a_reference_that_is_no_notebook_fails(book, check_here):
     assert failing(check_here).startswith(
         "book/counts.qmd:1: tests/reference/book/counts.ipynb is not a notebook"
     )
+
+
+def test_a_reference_that_is_not_utf8_fails(book, check_here):
+    reference(book).write_bytes(b'{"cells": ["\xff"]}')
+    message = failing(check_here)
+    assert message.startswith(
+        "book/counts.qmd:1: tests/reference/book/counts.ipynb is not a notebook ("
+    )
+    assert message.endswith("; run make reference")
+
+
+@pytest.mark.parametrize("damage", ["AAAA", "A", lambda png: png[: len(png) // 2 // 4 * 4]])
+def test_a_damaged_figure_in_a_reference_is_one_sentence(book, check_here, damage):
+    def change(cell):
+        (output,) = cell["outputs"]
+        png = "".join(output["data"]["image/png"]).replace("\n", "")
+        output["data"]["image/png"] = damage if isinstance(damage, str) else damage(png)
+
+    change_reference(book, "plt.subplots", change)
+    out, code = check_here("book/counts.qmd")
+    line = line_of(book, "import matplotlib") - 1
+    assert code == 1 and list(messages(out).values()) == [
+        f"book/counts.qmd:{line}: the expected figure in tests/reference/book/counts.ipynb "
+        "is not a PNG; run make reference"
+    ]
 
 
 @pytest.mark.parametrize(

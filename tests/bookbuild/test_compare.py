@@ -101,8 +101,9 @@ def test_a_value_an_error_and_a_kind_of_output_are_compared():
     assert differ([value[0]], [value[1]]).now == "1"
     error = [new_output("error", ename=n, evalue="x", traceback=[]) for n in ("A", "B")]
     assert differ([error[0]], [error[1]]).reference == "B: x"
+    assert differ([printed("a\nb\n")], []).now == "what it prints: a …"
     found = differ([printed("a")], [figure()])
-    assert (found.reference, found.now) == ("a figure", "what it prints")
+    assert (found.reference, found.now) == ("a figure", "what it prints: a")
     assert differ([], [printed("a")]).now == "nothing"
     assert differ([figure()], [figure(), figure()]).reference == "a figure, a figure"
 
