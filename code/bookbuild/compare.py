@@ -152,9 +152,7 @@ def find_difference(
     """The first difference between two outputs in normal form, or None."""
     kinds_now, kinds_reference = [_kinds(o) for o in now], [_kinds(o) for o in reference]
     if kinds_now != kinds_reference:
-        return Difference(
-            "the cell puts out something else", _listed(reference), _listed(now)
-        )
+        return Difference("the cell puts out something else", _listed(reference), _listed(now))
     for new, old in zip(now, reference, strict=True):
         for mime, value in _parts(old).items():
             if found := _difference_in(mime, _parts(new)[mime], value, allowed):

@@ -99,6 +99,9 @@ def read_chapter(path: Path) -> Chapter:
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise ChapterError(path, line, "not UTF-8; save the chapter as UTF-8") from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise ChapterError(path, line, "a NUL byte, which no text holds; remove it")
     # Not splitlines: a form feed or a line separator is not the end of a line for Quarto.
     lines = text.removesuffix("\n").split("\n")
     front, body_start = _front_matter(path, lines)

@@ -51,6 +51,7 @@ _KNOWN = (
 )  # fmt: skip
 _EQUATION = re.compile(r"\{#eq-[A-Za-z0-9_-]+\}")
 _LABEL = re.compile(r"[a-z]+-[A-Za-z0-9_-]+")
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
 _LENGTH = re.compile(r"\d+(\.\d+)?(px|%|em|rem)?")
 _SCHEMES = ("http", "https", "mailto")
 
@@ -191,6 +192,7 @@ def _check_code(code: pf.CodeBlock | pf.Code, where: Where) -> None:
 
 def _check_raw(raw: pf.RawBlock | pf.RawInline, where: Where) -> None:
     first = raw.text.strip().split("\n")[0]
+    needle = _raw_needle(raw, first, where)
     if raw.format == "html":
         if raw.text.lstrip().startswith("<!--"):
             return
@@ -201,11 +203,20 @@ def _check_raw(raw: pf.RawBlock | pf.RawInline, where: Where) -> None:
                 return
         allowed = ", ".join(COMPONENTS) or "none"
         where.fail(
-            raw, first, f"raw HTML: {first}; write Markdown (known web components: {allowed})"
+            raw, needle, f"raw HTML: {first}; write Markdown (known web components: {allowed})"
         )
     if raw.format in ("tex", "latex"):
-        where.fail(raw, first, f"raw LaTeX: {first}; write maths between $ or $$")
-    where.fail(raw, first, f"raw {raw.format}; write Markdown")
+        where.fail(raw, needle, f"raw LaTeX: {first}; write maths between $ or $$")
+    where.fail(raw, needle, f"raw {raw.format}; write Markdown")
+
+
+def _raw_needle(raw: pf.RawBlock | pf.RawInline, first: str, where: Where) -> str | re.Pattern:
+    """What finds the line: Pandoc's spelling, else the tag, which it may have spelled anew."""
+    needles = [re.compile(re.escape(first)), re.compile(rf"\{{={re.escape(raw.format)}\}}")]
+    if tag := re.match(r"</?[A-Za-z][\w-]*", first):
+        needles.insert(1, re.compile(re.escape(tag[0]) + r"(?![\w-])", re.IGNORECASE))
+    lines = where.source.prose.values()
+    return next((n for n in needles if any(map(n.search, lines))), first)
 
 
 def _check_span(span: pf.Span, where: Where) -> None:
@@ -276,6 +287,10 @@ def _check_str(text: pf.Str, where: Where) -> None:
                    "beginning of a div; leave a blank line before it")  # fmt: skip
     if "$$" in value and any(MATHS.search(line) for line in where.source.prose.values()):
         where.fail(text, MATHS, "this $$ is not read as a formula; write $$ before and after it")
+    for note in _FOOTNOTE.findall(value):
+        written = re.compile(r"(?<!\\)" + re.escape(note))
+        if any(map(written.search, where.source.prose.values())):
+            where.fail(text, written, f"the footnote {note} has no text; write it as {note}: text")
     attributes = re.search(r"\{(?:[#.]|[\w-]+=)[^\s}“”]*\}?", value)
     if attributes and not (_EQUATION.fullmatch(value) and _after_formula(text)):
         where.fail(

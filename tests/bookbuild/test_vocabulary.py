@@ -34,6 +34,15 @@ STOPS = {
     "shortcode in shown code": ("```\n{{< video x >}}\n```", 4, "shortcode"),
     "raw HTML block": ("Text.\n\n<div>\n\nx\n\n</div>", 5, "raw HTML: <div>", "write Markdown"),
     "raw HTML inline": ("Text with <b>bold</b>.", 3, "raw HTML: <b>"),
+    "raw HTML between single quotes": (
+        "Text.\n\n<div class='x'>\n\nx\n\n</div>", 5, 'raw HTML: <div class="x">'
+    ),
+    "raw HTML inline by attribute": ("Text.\n\nText with `<b>`{=html}.", 5, "raw HTML: <b>"),
+    "footnote without text": (
+        "Text.\n\nLine.\nText[^nope].", 6, "[^nope] has no text", "[^nope]:"
+    ),
+    "NUL byte": ("Text.\n\nA b\0c.", 5, "a NUL byte"),
+    "NUL byte in a cell": ("Text.\n\n```{python}\n'\0'\n```", 6, "a NUL byte"),
     "unknown web component": ("A <my-plot data='x'></my-plot>.", 3, "<my-plot"),
     "script": ("Text.\n\n<script>alert(1)</script>", 5, "raw HTML"),
     "raw LaTeX": ("Text.\n\nA \\textbf{x} word.", 5, "raw LaTeX", "$"),
@@ -154,6 +163,7 @@ ALLOWED = {
     "maths in a sentence": "As $$x = 1$$ says, $$y$$.",
     "formula in a list": "- item\n\n  $$\n  x\n  $$ {#eq-x}",
     "shown cells": "```{{python}}\n1\n```\n\n````markdown\n```{python}\n1\n```\n````",
+    "footnotes": "A[^1] and\n[^two], `[^no]`, \\[^no].\n\n[^1]: One.\n\n[^two]: Two.",
     "plain code": "```python\nx\n```\n\n``` bash\ny\n```\n\n    indented\n",
     "unnumbered": "## References {.unnumbered}\n\n## Others {-}\n\n::: {#refs}\n:::",
     "links": "[a](https://a.org) <https://b.org> [c](mailto:x@y.z) [d](two.qmd#sec-x)",
