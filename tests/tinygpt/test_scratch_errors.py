@@ -109,7 +109,7 @@ CASES = {
     "attention: key and value must have one length, got (2, 3) and (5, 3)": lambda: (
         scratch.scaled_dot_product_attention(X, X, Tensor(np.zeros((5, 3))))
     ),
-    "softmax: mask of shape (3, 3) does not broadcast to (2, 2)": lambda: (
+    "attention: mask of shape (3, 3) does not broadcast to (2, 2)": lambda: (
         scratch.scaled_dot_product_attention(X, X, X, np.ones((3, 3), dtype=bool))
     ),
     "MultiHeadAttention: num_heads=3 does not divide embed_dim=10": lambda: MultiHeadAttention(

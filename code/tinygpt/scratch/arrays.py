@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tinygpt.scratch.validate import describe, is_integer
+from tinygpt.scratch.validate import describe, flag, is_integer
 
 
 def float_array(data, dtype, where: str = "Tensor", name: str = "data") -> np.ndarray:
@@ -75,8 +75,31 @@ def transposed_matmul(a: np.ndarray, grad: np.ndarray, shape: tuple[int, ...]) -
     return unbroadcast(a.swapaxes(-1, -2) @ grad, shape)
 
 
-def axes_of(where: str, axis, ndim: int) -> tuple[int, ...]:
+def comparison(symbol: str, compare):
+    """Return the method of Tensor that compares element by element, giving a boolean array."""
+
+    def method(self, other):
+        other = other.data if isinstance(other, type(self)) else other
+        try:
+            return compare(self.data, other)
+        except (TypeError, ValueError):
+            values = float_array(other, np.float64, f"Tensor {symbol}", "the other operand")
+            broadcast_shape(f"Tensor {symbol}", self.shape, values.shape)
+            raise
+
+    return method
+
+
+def axis_of(where: str, axis, ndim: int) -> int:
+    """Return a single axis, counted from the front."""
+    if not is_integer(axis):
+        raise TypeError(f"{where}: axis must be an integer, got {describe(axis)}")
+    return axes_of(where, axis, ndim)[0]
+
+
+def axes_of(where: str, axis, ndim: int, keepdims: bool = False) -> tuple[int, ...]:
     """Return `axis` (None: all of them) as a tuple of axes counted from the front."""
+    flag(where, "keepdims", keepdims)
     axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     for one in axes:
         if not is_integer(one):
@@ -90,9 +113,9 @@ def axes_of(where: str, axis, ndim: int) -> tuple[int, ...]:
     return axes
 
 
-def count_over(where: str, axis, shape: tuple[int, ...]) -> int:
+def count_over(where: str, axis, shape: tuple[int, ...], keepdims: bool = False) -> int:
     """Return how many elements a reduction over `axis` takes together; at least one."""
-    count = math.prod(shape[a] for a in axes_of(where, axis, len(shape)))
+    count = math.prod(shape[a] for a in axes_of(where, axis, len(shape), keepdims))
     if count == 0:
         raise ValueError(f"{where}: no elements over axis={axis} of shape {shape}")
     return count

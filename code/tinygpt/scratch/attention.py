@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 
+from tinygpt.scratch.arrays import broadcast_shape
 from tinygpt.scratch.functional import softmax
 from tinygpt.scratch.layers import Dropout, Linear, Module
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.scratch.validate import instance, positive_integer, probability
+from tinygpt.scratch.validate import boolean_mask, instance, positive_integer, probability
 from tinygpt.shapes import Bool, Float
 
 
@@ -42,7 +43,7 @@ def attention_weights(
 
     Source: Vaswani et al. (2017), Attention Is All You Need, equation 1.
     """
-    _check_shapes(query, key, key)
+    _check_shapes(query, key, key, mask)
     scores = (query * (1 / math.sqrt(query.shape[-1]))) @ key.swapaxes(-1, -2)  # (..., T, S)
     return softmax(scores, mask=mask)
 
@@ -131,10 +132,14 @@ class MultiHeadAttention(Module):
         return x.swapaxes(1, 2).reshape(batch, seq_len, heads * head_dim)  # (B, T, C)
 
 
-def _check_shapes(query, key, value):
+def _check_shapes(query, key, value, mask=None):
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if instance("attention", name, tensor, Tensor).ndim < 2:
             raise ValueError(f"attention: {name} must have shape (..., T, d), got {tensor.shape}")
+    if query.shape[-1] == 0:
+        raise ValueError(
+            f"attention: query and key must be at least 1 wide, got shape {query.shape}"
+        )
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(
             f"attention: query and key must have one width, got {query.shape} and {key.shape}"
@@ -143,3 +148,7 @@ def _check_shapes(query, key, value):
         raise ValueError(
             f"attention: key and value must have one length, got {key.shape} and {value.shape}"
         )
+    where = "attention: batch axes of query and key"
+    batch = broadcast_shape(where, query.shape[:-2], key.shape[:-2])
+    if mask is not None:
+        boolean_mask("attention", "mask", mask, (*batch, query.shape[-2], key.shape[-2]))

@@ -26,11 +26,11 @@ def save(path: str | os.PathLike, module: Module):
 
     path = _path("save", path)
     instance("save", "module", module, Module)
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):  # unlike Path.is_dir, also for a name that is too long
         raise FileNotFoundError(f"save: the folder of path {str(path)!r} does not exist")
     state = {name: np.ascontiguousarray(p.data) for name, p in module.named_parameters()}
     try:
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as beside:
+        with tempfile.TemporaryDirectory(prefix=".save.", dir=path.parent) as beside:
             temporary = Path(beside) / path.name
             temporary.write_bytes(serialise(state))
             os.replace(temporary, path)
@@ -41,11 +41,15 @@ def save(path: str | os.PathLike, module: Module):
 def load(path: str | os.PathLike, module: Module) -> Module:
     """Read parameters that `save` (or PyTorch, by the same names) wrote into a module.
 
+    A NaN among the values is loaded like any other number; a model that holds one says so
+    when it generates.
+
     Returns:
         The module.
 
     Raises:
         FileNotFoundError: when there is no such file.
+        IsADirectoryError: when path is a directory.
         ValueError: when it is not a whole safetensors file, or its names or shapes are not
             the module's. The module is then unchanged.
     """
@@ -54,7 +58,11 @@ def load(path: str | os.PathLike, module: Module) -> Module:
 
     path = _path("load", path)
     instance("load", "module", module, Module)
-    if not path.is_file():
+    if os.path.isdir(path):
+        raise IsADirectoryError(
+            f"load: path {str(path)!r} is a directory; it must be a file that save wrote"
+        )
+    if not os.path.isfile(path):
         raise FileNotFoundError(f"load: there is no file at path {str(path)!r}")
     try:
         state = load_file(path)
@@ -63,6 +71,11 @@ def load(path: str | os.PathLike, module: Module) -> Module:
             f"load: {str(path)!r} is not a whole safetensors file ({error}); "
             "save it again or download it again"
         ) from None
+    except TypeError as error:
+        raise ValueError(
+            f"load: {str(path)!r} holds numbers of a kind that NumPy does not have ({error}); "
+            "save them as float32"
+        ) from None
     module.load_state_dict(state)
     return module
 
@@ -70,4 +83,6 @@ def load(path: str | os.PathLike, module: Module) -> Module:
 def _path(where, path) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{where}: path must be a string or a Path, got {describe(path)}")
+    if "\0" in os.fspath(path):
+        raise ValueError(f"{where}: path must hold no null character, got {os.fspath(path)!r}")
     return Path(path)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from tinygpt.scratch.arrays import as_matrix, axes_of, broadcast_shape
+from tinygpt.scratch.arrays import as_matrix, axis_of, broadcast_shape, float_array
 from tinygpt.scratch.special import normal_cdf
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.scratch.validate import (
@@ -18,6 +18,7 @@ from tinygpt.scratch.validate import (
     ids_below,
     instance,
     integer_array,
+    number,
     probability,
 )
 from tinygpt.shapes import Float, Int
@@ -77,7 +78,7 @@ def softmax(x: Float[Tensor, "..."], axis: int = -1, mask=None) -> Float[Tensor,
     Returns:
         Weights of the shape of x.
     """
-    (axis,) = axes_of("softmax", axis, instance("softmax", "x", x, Tensor).ndim)
+    axis = axis_of("softmax", axis, instance("softmax", "x", x, Tensor).ndim)
     scores = x.data
     if mask is not None:
         mask = boolean_mask("softmax", "mask", mask, x.shape)
@@ -101,7 +102,7 @@ def log_softmax(x: Float[Tensor, "..."], axis: int = -1) -> Float[Tensor, "..."]
 
     y_i = x_i - log Σ_j exp(x_j),  dx = g - p Σ_j g_j  with p = exp(y)
     """
-    (axis,) = axes_of("log_softmax", axis, instance("log_softmax", "x", x, Tensor).ndim)
+    axis = axis_of("log_softmax", axis, instance("log_softmax", "x", x, Tensor).ndim)
     y = x.data - _finite_max(x.data, axis)
     y -= np.log(np.exp(y).sum(axis=axis, keepdims=True))
 
@@ -129,7 +130,8 @@ def cross_entropy(
         TypeError: when targets are not integers.
         ValueError: when shapes do not fit, a target is outside 0..V-1, or there is none.
     """
-    instance("cross_entropy", "logits", logits, Tensor)
+    if instance("cross_entropy", "logits", logits, Tensor).ndim == 0:
+        raise ValueError("cross_entropy: logits must have shape (..., V), got shape ()")
     targets = integer_array("cross_entropy", "targets", targets)
     if logits.shape[:-1] != targets.shape:
         raise ValueError(
@@ -172,11 +174,7 @@ def layer_norm(
 
     Source: Ba, Kiros and Hinton (2016), Layer Normalization, equations 3 and 4.
     """
-    instance("layer_norm", "x", x, Tensor)
-    if x.ndim == 0 or x.shape[-1:] != weight.shape:
-        raise ValueError(
-            f"layer_norm: the last axis of x must be {weight.shape[0]} long, got shape {x.shape}"
-        )
+    _check_layer_norm(x, weight, bias, eps)
     rows = as_matrix(x.data)  # (N, C)
     width = rows.dtype.type(rows.shape[1])
     normed = rows - rows.sum(axis=1, keepdims=True) / width
@@ -201,6 +199,20 @@ def layer_norm(
             x.accumulate(dx.reshape(x.shape))
 
     return Tensor.from_operation(out.reshape(x.shape), (x, weight, bias), backward)
+
+
+def _check_layer_norm(x, weight, bias, eps):
+    for name, tensor in (("x", x), ("weight", weight), ("bias", bias)):
+        instance("layer_norm", name, tensor, Tensor)
+    if weight.ndim != 1 or weight.shape != bias.shape:
+        raise ValueError(
+            f"layer_norm: weight and bias must have shape (C,), got {weight.shape} and {bias.shape}"
+        )
+    if x.shape[-1:] != weight.shape:
+        raise ValueError(
+            f"layer_norm: the last axis of x must be {weight.shape[0]} long, got shape {x.shape}"
+        )
+    number("layer_norm", "eps", eps, low=0.0)
 
 
 def gelu(x: Float[Tensor, "..."], approximate: str = "tanh") -> Float[Tensor, "..."]:
@@ -295,8 +307,11 @@ def dropout(x: Float[Tensor, "..."], p: float, rng: np.random.Generator) -> Floa
 
 def where(condition, x, y) -> Tensor:
     """Take x where condition is True and y elsewhere; so do the gradients."""
-    x = x if isinstance(x, Tensor) else Tensor(x, dtype=getattr(y, "dtype", None))
-    y = y if isinstance(y, Tensor) else Tensor(y, dtype=x.dtype)
+    dtype = np.float64 if getattr(y, "dtype", None) == np.float64 else np.float32
+    if not isinstance(x, Tensor):
+        x = Tensor.from_operation(float_array(x, dtype, "where", "x"), (), None)
+    if not isinstance(y, Tensor):
+        y = Tensor.from_operation(float_array(y, x.dtype, "where", "y"), (), None)
     shape = broadcast_shape("where", np.shape(condition), x.shape, y.shape)
     condition = boolean_mask("where", "condition", condition, shape)
     out = np.where(condition, x.data, y.data)
@@ -311,7 +326,7 @@ def where(condition, x, y) -> Tensor:
 def concatenate(tensors, axis: int = 0) -> Tensor:
     """Join tensors along an axis; each gets its part of the gradient."""
     tensors = _tensors("concatenate", tensors)
-    (axis,) = axes_of("concatenate", axis, tensors[0].ndim)
+    axis = axis_of("concatenate", axis, tensors[0].ndim)
     try:
         out = np.concatenate([t.data for t in tensors], axis)
     except ValueError:
@@ -330,7 +345,7 @@ def concatenate(tensors, axis: int = 0) -> Tensor:
 def stack(tensors, axis: int = 0) -> Tensor:
     """Join tensors of one shape along a new axis; each gets its part of the gradient."""
     tensors = _tensors("stack", tensors)
-    (axis,) = axes_of("stack", axis, tensors[0].ndim + 1)
+    axis = axis_of("stack", axis, tensors[0].ndim + 1)
     if len({t.shape for t in tensors}) > 1:
         raise ValueError(f"stack: shapes {[t.shape for t in tensors]} differ")
 

@@ -9,6 +9,7 @@ from tinygpt.scratch import functional
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.scratch.validate import (
     describe,
+    flag,
     generator,
     instance,
     number,
@@ -82,6 +83,8 @@ class Module:
         """
         where = f"{type(self).__name__}.load_state_dict"
         instance(where, "state", state, dict)
+        for name in state:
+            instance(where, "every name in state", name, str)
         tensors = dict(self._named_tensors())
         required = {name for name, _ in self.named_parameters()}
         if missing := sorted(required - state.keys()):
@@ -155,7 +158,7 @@ class Linear(Module):
         self.out_features = positive_integer("Linear", "out_features", out_features)
         bound = 1 / math.sqrt(in_features)
         self.weight = _uniform((out_features, in_features), bound)
-        self.bias = _uniform((out_features,), bound) if bias else None
+        self.bias = _uniform((out_features,), bound) if flag("Linear", "bias", bias) else None
 
     def forward(self, x: Float[Tensor, "*B I"]) -> Float[Tensor, "*B O"]:
         """Map (..., in_features) to (..., out_features)."""

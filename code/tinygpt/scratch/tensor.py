@@ -12,8 +12,10 @@ import numpy as np
 from tinygpt.scratch import graph
 from tinygpt.scratch.arrays import (
     axes_of,
+    axis_of,
     broadcast_shape,
     check_matmul,
+    comparison,
     count_over,
     float_array,
     is_basic_index,
@@ -21,13 +23,7 @@ from tinygpt.scratch.arrays import (
     transposed_matmul,
     unbroadcast,
 )
-from tinygpt.scratch.validate import boolean_mask, number, real
-
-
-def _comparison(compare):
-    return lambda self, other: compare(
-        self.data, other.data if isinstance(other, Tensor) else other
-    )
+from tinygpt.scratch.validate import boolean_mask, flag, number, real
 
 
 class Tensor:
@@ -44,7 +40,7 @@ class Tensor:
             several `backward` calls until `zero_grad`.
 
     Raises:
-        TypeError: when data are not numbers, or dtype is neither of the two.
+        TypeError: when data are not numbers, or dtype or requires_grad is none of its values.
     """
 
     __slots__ = ("__weakref__", "_backward", "_parents", "data", "grad", "requires_grad")
@@ -53,7 +49,7 @@ class Tensor:
     def __init__(self, data, requires_grad: bool = False, dtype=None):
         self.data = float_array(data, np.float32 if dtype is None else dtype)
         self.grad = None
-        self.requires_grad = bool(requires_grad)
+        self.requires_grad = flag("Tensor", "requires_grad", requires_grad)
         self._parents = ()
         self._backward = None
 
@@ -198,6 +194,9 @@ class Tensor:
     def __rtruediv__(self, other):
         return self._operand("/", other) / self
 
+    def __rpow__(self, base):
+        return number("Tensor **", "exponent", self)  # always an error: a Tensor is no number
+
     def __rmatmul__(self, other):
         return self._operand("@", other, broadcast=False) @ self
 
@@ -246,7 +245,7 @@ class Tensor:
 
     def sum(self, axis=None, keepdims=False):
         """Return the sum over `axis` (all axes by default)."""
-        axis = axes_of("Tensor.sum", axis, self.ndim)
+        axis = axes_of("Tensor.sum", axis, self.ndim, keepdims)
 
         def backward(grad):
             grad = grad if keepdims else np.expand_dims(grad, axis)
@@ -256,17 +255,18 @@ class Tensor:
 
     def mean(self, axis=None, keepdims=False):
         """Return the mean over `axis` (all axes by default)."""
-        count = count_over("Tensor.mean", axis, self.shape)
+        count = count_over("Tensor.mean", axis, self.shape, keepdims)
         return self.sum(axis, keepdims) * (1.0 / count)
 
     def var(self, axis=None, keepdims=False):
         """Return the variance over `axis`: the mean of the squared deviations (divided by n)."""
+        count_over("Tensor.var", axis, self.shape, keepdims)
         centred = self - self.mean(axis, keepdims=True)
         return (centred * centred).mean(axis, keepdims)
 
     def max(self, axis=None, keepdims=False):
         """Return the largest element over `axis`; equal ones share its gradient evenly."""
-        count_over("Tensor.max", axis, self.shape)
+        count_over("Tensor.max", axis, self.shape, keepdims)
         axis = axes_of("Tensor.max", axis, self.ndim)
         largest = self.data.max(axis=axis, keepdims=True)
 
@@ -280,6 +280,7 @@ class Tensor:
 
     def min(self, axis=None, keepdims=False):
         """Return the smallest element over `axis`; equal ones share its gradient evenly."""
+        count_over("Tensor.min", axis, self.shape, keepdims)
         return -(-self).max(axis, keepdims)
 
     # ---- shape ------------------------------------------------------------------------------
@@ -314,8 +315,8 @@ class Tensor:
 
     def swapaxes(self, axis1: int, axis2: int):
         """Return the tensor with two axes exchanged."""
-        (axis1,) = axes_of("Tensor.swapaxes", axis1, self.ndim)
-        (axis2,) = axes_of("Tensor.swapaxes", axis2, self.ndim)
+        axis1 = axis_of("Tensor.swapaxes", axis1, self.ndim)
+        axis2 = axis_of("Tensor.swapaxes", axis2, self.ndim)
         return Tensor.from_operation(
             self.data.swapaxes(axis1, axis2),
             (self,),
@@ -330,7 +331,7 @@ class Tensor:
     def __getitem__(self, index):
         try:
             out = self.data[index]
-        except IndexError as error:
+        except (IndexError, TypeError, ValueError) as error:
             raise IndexError(f"Tensor index: {error}") from None
 
         def backward(grad):
@@ -380,12 +381,12 @@ class Tensor:
 
     # Comparisons give boolean arrays, so hashing goes by identity.
     __hash__ = object.__hash__
-    __eq__ = _comparison(np.equal)
-    __ne__ = _comparison(np.not_equal)
-    __lt__ = _comparison(np.less)
-    __le__ = _comparison(np.less_equal)
-    __gt__ = _comparison(np.greater)
-    __ge__ = _comparison(np.greater_equal)
+    __eq__ = comparison("==", np.equal)
+    __ne__ = comparison("!=", np.not_equal)
+    __lt__ = comparison("<", np.less)
+    __le__ = comparison("<=", np.less_equal)
+    __gt__ = comparison(">", np.greater)
+    __ge__ = comparison(">=", np.greater_equal)
 
     def _operand(self, symbol: str, other, broadcast: bool = True) -> "Tensor":
         """Return the other operand as a Tensor of this dtype, checked to fit."""

@@ -10,9 +10,10 @@ from tinygpt.scratch.graph import no_grad
 from tinygpt.scratch.layers import Dropout, Embedding, LayerNorm, Linear, Module, evaluation_mode
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.scratch.validate import (
+    finite_scores,
+    flag,
     generator,
     ids_below,
-    instance,
     integer,
     integer_array,
     number,
@@ -128,7 +129,7 @@ class GPT(Module):
         ]
         self.final_norm = LayerNorm(embed_dim)
         self.head = Linear(embed_dim, vocab_size, bias=False)
-        if instance("GPT", "tie_weights", tie_weights, bool):
+        if flag("GPT", "tie_weights", tie_weights):
             self.head.weight = self.token_embedding.weight
         self._initialise(generator("GPT", seed))
 
@@ -251,9 +252,9 @@ def _sample(
     logits: Float[np.ndarray, "B V"], temperature: float, rng: np.random.Generator
 ) -> Int[np.ndarray, "B"]:
     """Draw one token per row with probability softmax(logits / temperature)."""
+    logits = finite_scores("GPT.generate", "logits", logits).astype(np.float64)
     if temperature == 0:
         return logits.argmax(axis=-1)
-    logits = logits.astype(np.float64)
     with np.errstate(over="ignore"):  # a tiny temperature sends all but the best to -inf
         scaled = (logits - logits.max(axis=-1, keepdims=True)) / temperature
     cumulative = np.exp(scaled).cumsum(axis=-1)  # (B, V)

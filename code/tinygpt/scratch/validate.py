@@ -16,6 +16,11 @@ def instance(where: str, name: str, value, kind: type):
     return value
 
 
+def flag(where: str, name: str, value) -> bool:
+    """Return `value` as a bool, or say that it must be True or False."""
+    return bool(instance(where, name, bool(value) if isinstance(value, np.bool_) else value, bool))
+
+
 def integer(where: str, name: str, value, low: int = 0, high: float = math.inf) -> int:
     """Return `value` as an int, or say that it must be an integer from low to high."""
     allowed = f"an integer from {low:,} to {high:,}"
@@ -80,9 +85,19 @@ def integer_array(where: str, name: str, value) -> np.ndarray:
         ) from None
     if array.size == 0 and array.dtype == np.float64:  # NumPy's dtype for an empty list
         array = array.astype(np.int64)
+    if array.dtype.kind not in "i" and (wide := _wide_integer(array, value)) is not None:
+        raise ValueError(f"{where}: {name} must be integers that int64 holds, got {wide}")
     if array.dtype.kind not in "iu":
         raise TypeError(f"{where}: {name} must be integers, got {array.dtype}")
     return array.astype(np.int64, copy=False)
+
+
+def _wide_integer(array: np.ndarray, value) -> int | None:
+    """Return the first integer in `value`, of which `array` was made, that int64 cannot hold."""
+    if array.dtype.kind == "u" and (array.size == 0 or array.max() < 2**63):
+        return None
+    each = np.asarray(value, dtype=object).flat
+    return next((v for v in each if is_integer(v) and not -(2**63) <= v < 2**63), None)
 
 
 def ids_below(where: str, name: str, ids: np.ndarray, limit: int) -> np.ndarray:
@@ -104,6 +119,16 @@ def boolean_mask(where: str, name: str, mask, shape: tuple[int, ...]) -> np.ndar
     if not fits:
         raise ValueError(f"{where}: {name} of shape {mask.shape} does not broadcast to {shape}")
     return np.asarray(mask)
+
+
+def finite_scores(where: str, name: str, scores: np.ndarray) -> np.ndarray:
+    """Return `scores`, or say that a row has no finite highest one to choose by."""
+    highest = scores.max(axis=-1)
+    if not np.isfinite(highest).all():
+        wrong = highest[~np.isfinite(highest)][0]
+        given = "NaN" if np.isnan(wrong) else "infinity"
+        raise ValueError(f"{where}: {name} must be finite, got {given}; check the model's weights")
+    return scores
 
 
 def is_integer(value) -> bool:
