@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from oracle import normal
-from tinygpt.scratch import SGD, AdamW, CosineSchedule, Tensor, clip_grad_norm
+from tinygpt.scratch import GPT, SGD, AdamW, CosineSchedule, Tensor, clip_grad_norm
 
 SHAPES = [(3, 4), (4,), (1,), (2, 1, 3)]
 
@@ -80,11 +80,13 @@ def test_weight_decay_does_not_pass_through_the_gradient():
     assert x.data[0] == pytest.approx(2 * (1 - 0.1 * 0.5))
 
 
-def test_a_tied_parameter_given_twice_is_stepped_once():
-    x = Tensor([1.0], requires_grad=True)
-    x.grad = np.ones(1, dtype=np.float32)
-    SGD([x, x], lr=0.25).step()
-    assert x.data[0] == 0.75
+def test_a_tied_parameter_is_listed_and_stepped_once():
+    model = GPT(5, 4, 1, 1, 4, dropout_prob=0.0, tie_weights=True, seed=0)
+    tied = model.head.weight
+    before = tied.data.copy()
+    tied.grad = np.ones_like(before)
+    SGD(model.parameters(), lr=0.25).step()
+    np.testing.assert_array_equal(tied.data, before - np.float32(0.25))
 
 
 @pytest.mark.parametrize("max_norm", [0.1, 1.0, 1e6, 0.0])

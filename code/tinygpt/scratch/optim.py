@@ -174,7 +174,7 @@ class CosineSchedule:
 
 
 def _parameters(where, parameters) -> list[Tensor]:
-    """Return the parameters as a list without repetitions, or say what is wrong with them."""
+    """Return the parameters as a list, or say what is wrong with them."""
     if not isinstance(parameters, Iterable):
         raise TypeError(
             f"{where}: parameters must be a list of Tensors, such as model.parameters(), "
@@ -185,4 +185,10 @@ def _parameters(where, parameters) -> list[Tensor]:
         raise ValueError(f"{where}: parameters must hold at least one Tensor, got none")
     for parameter in parameters:
         instance(where, "every parameter", parameter, Tensor)
-    return list({id(parameter): parameter for parameter in parameters}.values())
+    places = {}
+    for i, parameter in enumerate(parameters):
+        if (first := places.setdefault(id(parameter), i)) != i:
+            raise ValueError(
+                f"{where}: parameters must hold each Tensor once, got one at {first} and at {i}"
+            )
+    return parameters
