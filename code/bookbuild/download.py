@@ -3,6 +3,7 @@
 import ast
 import base64
 import re
+import symtable
 import tomllib
 from pathlib import Path
 from urllib.parse import quote, unquote, urljoin
@@ -160,27 +161,27 @@ def _is_cell(element: pf.Element) -> bool:
 
 def _used_later(chapter: Chapter, number: int) -> bool:
     """Whether a later cell needs a name that this one defines."""
-    defined = _names(chapter.cells[number - 1], ast.Store)
+    defined = _defined(chapter.cells[number - 1])
     later = [cell for cell in chapter.cells[number:] if cell.options.get("output") != "asis"]
-    return any(defined & _names(cell, ast.Load) for cell in later)
+    return any(defined & _read(cell) for cell in later)
 
 
-def _names(cell: Cell, context: type) -> set[str]:
+def _defined(cell: Cell) -> set[str]:
+    """The names that a cell leaves behind: not those inside its functions."""
     try:
-        tree = ast.parse(cell.source)
+        table = symtable.symtable(cell.source, "cell", "exec")
     except SyntaxError:  # a line that only IPython reads
         return set()
-    names = {
-        node.id for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, context)
-    }  # fmt: skip
-    if context is ast.Store:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-                names.add(node.name)
-    return names
+    return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
+
+
+def _read(cell: Cell) -> set[str]:
+    try:
+        tree = ast.parse(cell.source)
+    except SyntaxError:
+        return set()
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return {name.id for name in names if isinstance(name.ctx, ast.Load)}
 
 
 def _code(chapter: Chapter, number: int, silent: set[int]) -> nbformat.NotebookNode:
