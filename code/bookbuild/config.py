@@ -1,5 +1,6 @@
 """The book as `_quarto.yml` describes it: title, parts, chapters in order."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,11 +55,17 @@ def read_book(root: Path) -> Book:
         meta = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such file; run inside the book") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not YAML in UTF-8: {' '.join(str(error).split())}") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ConfigError(f"{path}:{line}: not UTF-8; save the file as UTF-8") from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2026-13-01
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise ConfigError(f"{path}:{mark.line + 1 if mark else 1}: not YAML: {problem}") from None
     book = meta.get("book") if isinstance(meta, dict) else None
     if not isinstance(book, dict) or not book.get("chapters"):
         raise ConfigError(f"{path}: a book needs `project: type: book` and `book: chapters:`")
+    output = _output(root, path, meta.get("project"))
     entries = _entries(root, path, book["chapters"])
     bibliography = meta.get("bibliography") or []
     if isinstance(bibliography, str):
@@ -70,10 +77,24 @@ def read_book(root: Path) -> Book:
         description=str(book.get("description", "")),
         entries=entries,
         bibliography=[root / name for name in bibliography],
-        output=root / meta.get("project", {}).get("output-dir", "_book"),
+        output=output,
         repo_url=book.get("repo-url"),
         meta=meta,
     )
+
+
+def _output(root: Path, path: Path, project) -> Path:
+    """The folder of the site: a build removes what it does not know there, so it is the book's."""
+    if not isinstance(project, dict) or project.get("type") != "book":
+        given = project.get("type") if isinstance(project, dict) else project
+        raise ConfigError(f"{path}: project: type is {given!r}; write `type: book`")
+    name = project.get("output-dir", "_book")
+    folder = Path(os.path.normpath(root / str(name)))  # it may be a link to elsewhere
+    if not isinstance(name, str) or Path(os.path.normpath(root)) not in folder.parents:
+        raise ConfigError(
+            f"{path}: output-dir is {name!r}; name a folder inside the book, such as _site"
+        )
+    return root / name
 
 
 def _entries(root: Path, path: Path, chapters: list) -> list[Entry]:

@@ -81,6 +81,11 @@ def citation_keys(bibliography: list[Path]) -> set[str]:
         if not path.is_file():
             raise PandocError(f"{path}: no such file; _quarto.yml lists it as bibliography")
         try:
+            path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            raise PandocError(f"{path}:{line}: not UTF-8; save the file as UTF-8") from None
+        try:
             records = json.loads(call([str(path), "--to=csljson"], "")[0])
         except PandocError as error:
             raise PandocError(f"{path}: the bibliography cannot be read: {error}") from None

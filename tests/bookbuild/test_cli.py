@@ -63,7 +63,10 @@ def sentence(done):
     ("file", "old", "new", "said"),
     [
         ("_quarto.yml", "book/waves.qmd", "book/w.qmd", r"_quarto.yml: chapters lists book/w.qmd;"),
-        ("_quarto.yml", "chapters:", "chapters: [", r"_quarto.yml: not YAML in UTF-8: "),
+        ("_quarto.yml", "chapters:", "chapters: [", r"_quarto.yml:\d+: not YAML: "),
+        ("_quarto.yml", "output-dir: _site", "output-dir: ../x", r"_quarto.yml: output-dir is "),
+        ("_quarto.yml", "output-dir: _site", "output-dir: .", r"_quarto.yml: output-dir is '.'"),
+        ("_quarto.yml", "type: book", "type: website", r"_quarto.yml: project: type is 'website';"),
         (WAVES, "# Waves {#sec-waves}", "```{python}", r"book/waves.qmd:9: the cell that opens"),
         (WAVES, "tier: foundations", "tier: [", r"book/waves.qmd:\d: not YAML in the front matter"),
         (COUNTS, "points.csv\n---", "p.csv\n---", r"book/counts.qmd:2: data lists book/p.csv;"),

@@ -2,7 +2,7 @@
 
 import pytest
 from bookbuild.notebook import ChapterError, read_chapter
-from bookbuild.pandoc import PandocError
+from bookbuild.pandoc import PandocError, citation_keys
 from bookbuild.vocabulary import check_vocabulary
 from pages import drawn, make_book, page, printed, render
 from tiny import write
@@ -197,6 +197,13 @@ def test_a_listed_web_component_passes_and_keeps_only_its_attributes(tmp_path, m
     assert "<x-demo data-of='1'></x-demo>" in body
     with pytest.raises(ChapterError, match="raw HTML: <x-demo onload='1'>"):
         page(tmp_path, "# T\n\nA <x-demo onload='1'></x-demo> b.\n")
+
+
+def test_a_bibliography_that_is_not_utf8_is_said_with_its_line(tmp_path):
+    path = tmp_path / "x.bib"
+    path.write_bytes(b"@book{a,\n  title = {\xe4}\n}\n")
+    with pytest.raises(PandocError, match=r"x\.bib:2: not UTF-8; save the file as UTF-8"):
+        citation_keys([path])
 
 
 PRINTED = {
