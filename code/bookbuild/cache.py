@@ -106,8 +106,11 @@ class BookCache(JupyterCacheBase):
         with _explained(self._path):
             path.parent.mkdir(parents=True, exist_ok=True)
             beside = path.with_name(f"{os.getpid()}.tmp")
-            beside.write_text(nbformat.writes(hashed, nbformat.NO_CONVERT), encoding="utf-8")
-            os.replace(beside, path)
+            try:
+                beside.write_text(nbformat.writes(hashed, nbformat.NO_CONVERT), encoding="utf-8")
+                os.replace(beside, path)
+            finally:
+                beside.unlink(missing_ok=True)
             data = {"execution_seconds": round(seconds, 3)}
             try:
                 NbCacheRecord.create_record(uri, key, self.db, data=data)
@@ -169,6 +172,10 @@ class _explained:
         return self
 
     def __exit__(self, kind, error, _):
+        if isinstance(error, OSError) and self.path.is_file():
+            raise CacheError(
+                f"{self.path}: this is a file, and the cache is a folder of that name; remove it"
+            ) from None
         if isinstance(error, OSError):
             raise CacheError(
                 f"{self.path}: the cache cannot be written ({error.strerror or error}); "

@@ -3,14 +3,21 @@
 import contextlib
 import errno
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
+_STOPPED = "Stopped. What was finished is kept."
 
-from bookbuild.config import Book, find_root, read_book
+try:
+    import click
+
+    from bookbuild.config import Book, find_root, read_book
+except KeyboardInterrupt:  # before there is a `main` to catch it
+    print(f"\n{_STOPPED}", file=sys.stderr)
+    sys.exit(130)
 
 _OURS = ("bookbuild.", "tinygpt.")
 _DEBUG = "BOOKBUILD_DEBUG"
@@ -36,6 +43,9 @@ def main() -> None:
     with contextlib.suppress(AttributeError, ValueError):  # UTF-8 also under LC_ALL=C
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
         sys.stderr.reconfigure(encoding="utf-8", errors="replace")
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        # Ends kernels and removes their folders, as Ctrl-C does.
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         cli(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -44,7 +54,7 @@ def main() -> None:
         print(f"bookbuild: {error.format_message()}", file=sys.stderr)
         sys.exit(1)
     except (KeyboardInterrupt, click.Abort):
-        print("Stopped. What was finished is kept.", file=sys.stderr)
+        print(_STOPPED, file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

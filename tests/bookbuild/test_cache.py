@@ -55,6 +55,22 @@ def test_what_is_stored_is_fetched(cache):
     assert nb.cells[0].execution_count == 1
 
 
+def test_a_full_disk_leaves_no_half_written_file(cache, monkeypatch):
+    def full(*paths):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(CacheError, match="No space left on device"):
+        cache.store(executed(), "a.qmd", 0.1)
+    assert not list(cache.path.rglob("*.tmp"))
+
+
+def test_a_file_in_place_of_the_cache_is_said(tmp_path):
+    path = write(tmp_path / ".bookcache", "")
+    with pytest.raises(CacheError, match="this is a file, and the cache is a folder"):
+        BookCache(path)
+
+
 def test_the_key_is_code_and_digest_and_not_the_place_of_a_cell(cache):
     cache.store(executed(), "a.qmd", 0.1)
     assert cache.fetch(emptied(executed(line=99)))

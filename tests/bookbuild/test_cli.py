@@ -150,6 +150,12 @@ def test_no_error_is_a_traceback(monkeypatch, capsys, error, said, code):
     assert run_main(monkeypatch, capsys, error) == (said, code)
 
 
+def test_ctrl_c_while_importing_is_one_line(tmp_path, bookbuild):
+    write(tmp_path / "click.py", "raise KeyboardInterrupt\n")
+    done = bookbuild(tmp_path, "build", env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert (done.returncode, done.stderr.strip()) == (130, "Stopped. What was finished is kept.")
+
+
 @pytest.mark.slow
 def test_reference_takes_chapters_by_path_or_name(executed_book, bookbuild):
     done = bookbuild(executed_book, "reference", "counts", env=ASCII)

@@ -259,10 +259,16 @@ def _uris(root):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_build_stopped_half_way_leaves_a_cache_that_the_next_one_uses(tiny_book, ran, how):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_build_stopped_half_way_leaves_a_cache_that_the_next_one_uses(
+    tiny_book, ran, how, tmp_path, monkeypatch
+):
+    folder = tmp_path / "t"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
     code, said = stop_half_way(tiny_book, how)
-    if how == signal.SIGINT:
+    if how != signal.SIGKILL:
+        assert not list(folder.glob("book-*"))
         assert code == 130 and said.strip() == "Stopped. What was finished is kept."
     assert not (tiny_book / "_site/index.html").exists()
     edit(tiny_book / COUNTS, "import time\ntime.sleep(60)", "mean(points)")
