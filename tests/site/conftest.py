@@ -38,6 +38,11 @@ class Watch:
 
     errors: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
+    closing: bool = False  # a request that is cut off by closing the page has not failed
+
+    def failed(self, request) -> None:
+        if not self.closing:
+            self.errors.append(f"failed: {request.url} ({request.failure})")
 
 
 @pytest.fixture(scope="session")
@@ -109,7 +114,9 @@ def site(request) -> Site:
     return request.getfixturevalue(request.param)
 
 
-@pytest.fixture(scope="session")
+# Of a module, not of the session: while Playwright is open its event loop runs in this
+# process, and tests that run chapters could not start one of their own.
+@pytest.fixture(scope="module")
 def chromium():
     """The browser; without one the test is skipped with the reason, and fails in CI."""
     from playwright.sync_api import sync_playwright
@@ -158,7 +165,7 @@ def visit(chromium) -> Iterator[Callable]:
             "console",
             lambda m: watch.errors.append(m.text) if m.type in ("error", "warning") else None,
         )
-        page.on("requestfailed", lambda request: watch.errors.append(f"failed: {request.url}"))
+        page.on("requestfailed", watch.failed)
         page.on(
             "response",
             lambda r: watch.errors.append(f"{r.status} {r.url}") if r.status >= 400 else None,
@@ -168,7 +175,8 @@ def visit(chromium) -> Iterator[Callable]:
         return page
 
     yield open_page
-    for context, _ in opened:
+    for context, watch in opened:
+        watch.closing = True
         context.close()
     outside = [url for _, watch in opened for url in watch.outside]
     errors = [error for _, watch in opened for error in watch.errors]
