@@ -49,10 +49,14 @@ $(STAMP): requirements.lock pyproject.toml
 data: env
 	@$(BIN)/python -m tinygpt.data
 
-lock: env  ## choose new versions for requirements.lock (needs uv)
-	@uv pip compile --universal --python-version 3.11 --extra book --extra test --no-annotate --no-header --upgrade \
-	  --no-emit-package nvidia --constraint requirements.lock pyproject.toml | grep -vE '^(nvidia-|cuda-|triton)' > requirements.lock.new
-	@mv requirements.lock.new requirements.lock
+# One NumPy for every Python, and a PyTorch that has a CPU build. The CUDA libraries are left
+# to PyTorch itself: named here, they would be installed on machines that do not need them.
+lock:  ## choose new versions for requirements.lock (needs uv)
+	@printf 'numpy==2.4.6\ntorch==2.13.0\n' | uv pip compile --quiet --universal --python-version 3.11 \
+	  --extra book --extra test --no-annotate --no-header --upgrade --constraint /dev/stdin pyproject.toml \
+	  -o requirements.lock.new
+	@grep -vE '^(nvidia-|cuda-|triton)' requirements.lock.new > requirements.lock
+	@rm requirements.lock.new
 
 clean:  ## remove what was built (not the environment, not the data)
 	rm -rf _site .bookcache .jupyter_cache book/.jupyter_cache
