@@ -55,7 +55,8 @@ lock:  ## choose new versions for requirements.lock (needs uv)
 	@printf 'numpy==2.4.6\ntorch==2.13.0\n' | uv pip compile --quiet --universal --python-version 3.11 \
 	  --extra book --extra test --no-annotate --no-header --upgrade --constraint /dev/stdin pyproject.toml \
 	  -o requirements.lock.new
-	@grep -vE '^(nvidia-|cuda-|triton)' requirements.lock.new > requirements.lock
+	@grep -vE '^(nvidia-|cuda-|triton)' requirements.lock.new > requirements.lock.tmp
+	@mv requirements.lock.tmp requirements.lock
 	@rm requirements.lock.new
 
 clean:  ## remove what was built (not the environment, not the data)
