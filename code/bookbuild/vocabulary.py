@@ -251,13 +251,14 @@ def _check_image(image: pf.Image, where: Where) -> None:
         )
 
 
+def _check_label(what: str, element: pf.Element, where: Where, prefix: str) -> None:
+    label = element.identifier
+    if label and not label.startswith(prefix):
+        where.fail(element, f"#{label}", f"the {what}'s label is {label}; it begins with {prefix}")
+
+
 def _check_figure(figure: pf.Figure, where: Where) -> None:
-    if figure.identifier and not figure.identifier.startswith("fig-"):
-        where.fail(
-            figure,
-            f"#{figure.identifier}",
-            f"the figure's label is {figure.identifier}; it begins with fig-",
-        )
+    _check_label("figure", figure, where, "fig-")
 
 
 def _check_link(link: pf.Link, where: Where) -> None:
@@ -269,12 +270,7 @@ def _check_link(link: pf.Link, where: Where) -> None:
 
 
 def _check_table(table: pf.Table, where: Where) -> None:
-    if table.identifier and not table.identifier.startswith("tbl-"):
-        where.fail(
-            table,
-            f"#{table.identifier}",
-            f"the table's label is {table.identifier}; it begins with tbl-",
-        )
+    _check_label("table", table, where, "tbl-")
     if table.classes:
         where.fail(table, f".{table.classes[0]}", "a table has no classes")
     _check_attributes("table", table, where, "tbl-")
