@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tinygpt.scratch.validate import describe, flag, is_integer
+from tinygpt.validate import describe, flag, is_integer
 
 
 def float_array(data, dtype, where: str = "Tensor", name: str = "data") -> np.ndarray:

@@ -8,7 +8,7 @@ from tinygpt.scratch.arrays import broadcast_shape
 from tinygpt.scratch.functional import softmax
 from tinygpt.scratch.layers import Dropout, Linear, Module
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.scratch.validate import boolean_mask, instance, positive_integer, probability
+from tinygpt.validate import boolean_mask, instance, positive_integer, probability
 from tinygpt.shapes import Bool, Float
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tinygpt.scratch.layers import Module
-from tinygpt.scratch.validate import describe, instance
+from tinygpt.validate import describe, instance
 
 
 def save(path: str | os.PathLike, module: Module):

@@ -12,7 +12,7 @@ import numpy as np
 from tinygpt.scratch.arrays import as_matrix, axis_of, broadcast_shape, float_array
 from tinygpt.scratch.special import normal_cdf
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.scratch.validate import (
+from tinygpt.validate import (
     boolean_mask,
     describe,
     ids_below,

@@ -7,7 +7,7 @@ import numpy as np
 
 from tinygpt.scratch import functional
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.scratch.validate import (
+from tinygpt.validate import (
     describe,
     flag,
     generator,

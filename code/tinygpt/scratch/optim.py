@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.scratch.validate import (
+from tinygpt.validate import (
     describe,
     instance,
     integer,

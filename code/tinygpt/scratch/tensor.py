@@ -23,7 +23,7 @@ from tinygpt.scratch.arrays import (
     transposed_matmul,
     unbroadcast,
 )
-from tinygpt.scratch.validate import boolean_mask, flag, number, real
+from tinygpt.validate import boolean_mask, flag, number, real
 
 
 class Tensor:

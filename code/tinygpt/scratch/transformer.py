@@ -9,7 +9,7 @@ from tinygpt.scratch.functional import cross_entropy, gelu
 from tinygpt.scratch.graph import no_grad
 from tinygpt.scratch.layers import Dropout, Embedding, LayerNorm, Linear, Module, evaluation_mode
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.scratch.validate import (
+from tinygpt.validate import (
     finite_scores,
     flag,
     generator,

@@ -1,4 +1,4 @@
-"""The commands of `tinygpt`: the exercises, and the corpus."""
+"""`tinygpt lab`: the exercises."""
 
 import math
 import os
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from tinygpt import __version__
 from tinygpt.lab.chapters import find_chapter, find_exercise
 from tinygpt.lab.definitions import LabError
 from tinygpt.lab.isolation import SECONDS, check_file
@@ -16,13 +15,7 @@ from tinygpt.lab.record import Record, digest_of, write_beside
 from tinygpt.lab.report import hint_text, result_text, status_text, summary_text
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="tinygpt")
-def tinygpt() -> None:
-    """The companion of The Executable GPT."""
-
-
-@tinygpt.group(invoke_without_command=True)
+@click.group(invoke_without_command=True)
 @click.pass_context
 def lab(context: click.Context) -> None:
     """The exercises. Without a command: what is solved and what is open."""
@@ -130,19 +123,6 @@ def solution(chapter_name: str, exercise_name: str) -> None:
     """Print an answer to an exercise."""
     chapter = find_chapter(chapter_name)
     click.echo(solution_text(find_exercise(exercise_name, chapter)))
-
-
-@tinygpt.command()
-@click.option("--tiny", is_flag=True, help="The usual excerpt of 1.1 MB instead of all plays.")
-def data(tiny: bool) -> None:
-    """Fetch Shakespeare, once, for the chapters that train on it."""
-    from tinygpt import data as corpus
-
-    try:
-        text = corpus.tinyshakespeare() if tiny else corpus.shakespeare()
-    except corpus.DataError as error:
-        raise click.ClickException(str(error)) from None
-    click.echo(f"{len(text):,} characters in {corpus.data_dir()}")
 
 
 def _back_up(path: Path) -> Path:

@@ -1,0 +1,17 @@
+"""The commands of `tinygpt`, a module for each."""
+
+import click
+
+from tinygpt import __version__
+from tinygpt.commands.corpus import data
+from tinygpt.commands.exercises import lab
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tinygpt")
+def tinygpt() -> None:
+    """The companion of The Executable GPT."""
+
+
+for command in (data, lab):
+    tinygpt.add_command(command)
