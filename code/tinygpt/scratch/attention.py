@@ -8,8 +8,8 @@ from tinygpt.scratch.arrays import broadcast_shape
 from tinygpt.scratch.functional import softmax
 from tinygpt.scratch.layers import Dropout, Linear, Module
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.validate import boolean_mask, instance, positive_integer, probability
 from tinygpt.shapes import Bool, Float
+from tinygpt.validate import boolean_mask, instance, positive_integer, probability
 
 
 def create_causal_mask(seq_len: int) -> Bool[np.ndarray, "T T"]:

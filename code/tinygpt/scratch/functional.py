@@ -12,6 +12,7 @@ import numpy as np
 from tinygpt.scratch.arrays import as_matrix, axis_of, broadcast_shape, float_array
 from tinygpt.scratch.special import normal_cdf
 from tinygpt.scratch.tensor import Tensor
+from tinygpt.shapes import Float, Int
 from tinygpt.validate import (
     boolean_mask,
     describe,
@@ -21,7 +22,6 @@ from tinygpt.validate import (
     number,
     probability,
 )
-from tinygpt.shapes import Float, Int
 
 
 def linear(

@@ -7,6 +7,7 @@ import numpy as np
 
 from tinygpt.scratch import functional
 from tinygpt.scratch.tensor import Tensor
+from tinygpt.shapes import Float, Int
 from tinygpt.validate import (
     describe,
     flag,
@@ -16,7 +17,6 @@ from tinygpt.validate import (
     positive_integer,
     probability,
 )
-from tinygpt.shapes import Float, Int
 
 _rng = np.random.default_rng()
 

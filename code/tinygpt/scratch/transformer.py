@@ -9,6 +9,7 @@ from tinygpt.scratch.functional import cross_entropy, gelu
 from tinygpt.scratch.graph import no_grad
 from tinygpt.scratch.layers import Dropout, Embedding, LayerNorm, Linear, Module, evaluation_mode
 from tinygpt.scratch.tensor import Tensor
+from tinygpt.shapes import Bool, Float, Int
 from tinygpt.validate import (
     finite_scores,
     flag,
@@ -20,7 +21,6 @@ from tinygpt.validate import (
     positive_integer,
     probability,
 )
-from tinygpt.shapes import Bool, Float, Int
 
 
 class MLP(Module):
