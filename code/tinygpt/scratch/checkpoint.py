@@ -4,13 +4,12 @@ Source: https://huggingface.co/docs/safetensors, "Format".
 """
 
 import os
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
+from tinygpt.files import read_safetensors, write_whole
 from tinygpt.scratch.layers import Module
-from tinygpt.validate import describe, instance
+from tinygpt.validate import instance
 
 
 def save(path: str | os.PathLike, module: Module):
@@ -24,18 +23,9 @@ def save(path: str | os.PathLike, module: Module):
     """
     from safetensors.numpy import save as serialise
 
-    path = _path("save", path)
     instance("save", "module", module, Module)
-    if not os.path.isdir(path.parent):  # unlike Path.is_dir, also for a name that is too long
-        raise FileNotFoundError(f"save: the folder of path {str(path)!r} does not exist")
     state = {name: np.ascontiguousarray(p.data) for name, p in module.named_parameters()}
-    try:
-        with tempfile.TemporaryDirectory(prefix=".save.", dir=path.parent) as beside:
-            temporary = Path(beside) / path.name
-            temporary.write_bytes(serialise(state))
-            os.replace(temporary, path)
-    except OSError as error:
-        raise OSError(f"save: could not write {str(path)!r}: {error.strerror}") from error
+    write_whole("save", path, serialise(state))
 
 
 def load(path: str | os.PathLike, module: Module) -> Module:
@@ -53,36 +43,8 @@ def load(path: str | os.PathLike, module: Module) -> Module:
         ValueError: when it is not a whole safetensors file, or its names or shapes are not
             the module's. The module is then unchanged.
     """
-    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    path = _path("load", path)
     instance("load", "module", module, Module)
-    if os.path.isdir(path):
-        raise IsADirectoryError(
-            f"load: path {str(path)!r} is a directory; it must be a file that save wrote"
-        )
-    if not os.path.isfile(path):
-        raise FileNotFoundError(f"load: there is no file at path {str(path)!r}")
-    try:
-        state = load_file(path)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise ValueError(
-            f"load: {str(path)!r} is not a whole safetensors file ({error}); "
-            "save it again or download it again"
-        ) from None
-    except TypeError as error:
-        raise ValueError(
-            f"load: {str(path)!r} holds numbers of a kind that NumPy does not have ({error}); "
-            "save them as float32"
-        ) from None
-    module.load_state_dict(state)
+    module.load_state_dict(read_safetensors("load", path, load_file))
     return module
-
-
-def _path(where, path) -> Path:
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"{where}: path must be a string or a Path, got {describe(path)}")
-    if "\0" in os.fspath(path):
-        raise ValueError(f"{where}: path must hold no null character, got {os.fspath(path)!r}")
-    return Path(path)

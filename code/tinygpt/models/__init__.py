@@ -1,0 +1,24 @@
+"""The models in PyTorch.
+
+Read them in this order: `attention`, `layers`, `gpt`; then `weights` and `huggingface`, which
+move weights between models and files.
+"""
+
+from tinygpt.models.attention import MultiHeadAttention, attention_weights, create_causal_mask
+from tinygpt.models.gpt import GPT
+from tinygpt.models.layers import MLP, TransformerBlock
+from tinygpt.models.weights import copy_weights, load, load_weights, save, weights
+
+__all__ = [
+    "GPT",
+    "MLP",
+    "MultiHeadAttention",
+    "TransformerBlock",
+    "attention_weights",
+    "copy_weights",
+    "create_causal_mask",
+    "load",
+    "load_weights",
+    "save",
+    "weights",
+]

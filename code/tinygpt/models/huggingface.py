@@ -1,0 +1,74 @@
+"""The GPT's weights under the names and in the layout of Hugging Face's GPT2LMHeadModel.
+
+GPT-2 keeps query, key and value in one matrix, and its linear maps as (in, out), the
+transpose of PyTorch's.
+
+Source: transformers, `GPT2LMHeadModel` and its `Conv1D`.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from tinygpt.models.gpt import GPT
+from tinygpt.models.weights import load_weights, weights
+from tinygpt.validate import instance
+
+_OUTSIDE = {
+    "token_embedding.weight": "transformer.wte.weight",
+    "position_embedding.weight": "transformer.wpe.weight",
+    "final_norm.weight": "transformer.ln_f.weight",
+    "final_norm.bias": "transformer.ln_f.bias",
+}
+_NORMS = {"norm1": "ln_1", "norm2": "ln_2"}
+_LINEARS = {"attention.output": "attn.c_proj", "mlp.fc1": "mlp.c_fc", "mlp.fc2": "mlp.c_proj"}
+_FUSED = tuple(f"attention.{part}" for part in ("query", "key", "value"))
+
+
+def to_huggingface(model: GPT) -> dict[str, Tensor]:
+    """Return the weights of a GPT for `GPT2LMHeadModel.load_state_dict`.
+
+    The target needs n_embd, n_layer, n_head, n_positions and vocab_size like the model's,
+    activation_function="gelu_new" (its default), and tie_word_embeddings as the model has it.
+    """
+    own = weights(instance("to_huggingface", "model", model, GPT))
+    theirs = {name: own[ours] for ours, name in _OUTSIDE.items()}
+    theirs["lm_head.weight"] = own.get("head.weight", own["token_embedding.weight"])
+    for i in range(len(model.blocks)):
+        ours, other = f"blocks.{i}.", f"transformer.h.{i}."
+        for kind in ("weight", "bias"):
+            for norm, name in _NORMS.items():
+                theirs[f"{other}{name}.{kind}"] = own[f"{ours}{norm}.{kind}"]
+            for linear, name in _LINEARS.items():
+                theirs[f"{other}{name}.{kind}"] = own[f"{ours}{linear}.{kind}"].T.contiguous()
+            fused = torch.cat([own[f"{ours}{part}.{kind}"] for part in _FUSED])  # (3C, C) or (3C,)
+            theirs[f"{other}attn.c_attn.{kind}"] = fused.T.contiguous()
+    return theirs
+
+
+def from_huggingface(state: Mapping[str, Tensor], model: GPT) -> GPT:
+    """Copy the state dict of a `GPT2LMHeadModel` into a GPT of the same shape and return it.
+
+    Raises:
+        ValueError: when the state lacks a weight or one has another shape; the model is then
+            unchanged.
+    """
+    instance("from_huggingface", "model", model, GPT)
+    needed = to_huggingface(model)
+    if missing := [name for name in needed if name not in state and name != "lm_head.weight"]:
+        raise ValueError(f"from_huggingface: state lacks {missing[0]} of {len(needed)} weights")
+    own = {ours: state[name] for ours, name in _OUTSIDE.items()}
+    head = state.get("lm_head.weight", state["transformer.wte.weight"])
+    own["head.weight"] = head
+    for i in range(len(model.blocks)):
+        ours, other = f"blocks.{i}.", f"transformer.h.{i}."
+        for kind in ("weight", "bias"):
+            for norm, name in _NORMS.items():
+                own[f"{ours}{norm}.{kind}"] = state[f"{other}{name}.{kind}"]
+            for linear, name in _LINEARS.items():
+                own[f"{ours}{linear}.{kind}"] = state[f"{other}{name}.{kind}"].T
+            parts = state[f"{other}attn.c_attn.{kind}"].T.chunk(3)  # three of (C, C) or (C,)
+            own |= {f"{ours}{part}.{kind}": t for part, t in zip(_FUSED, parts, strict=True)}
+    load_weights(model, own)
+    return model

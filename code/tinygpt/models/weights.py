@@ -1,0 +1,102 @@
+"""Weights by name: to a file and back, and between the NumPy and the PyTorch GPT."""
+
+import os
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tinygpt import scratch
+from tinygpt.files import read_safetensors, write_whole
+from tinygpt.validate import describe, instance
+
+
+def save(path: str | os.PathLike, model: nn.Module):
+    """Write the parameters of a model to a safetensors file; a tied one once.
+
+    The file has the names and shapes of `scratch.save`, so either engine reads it. It is
+    written beside its place and moved there when complete.
+
+    Raises:
+        OSError: when the folder does not exist or the disk is full.
+    """
+    from safetensors.torch import save as serialise
+
+    instance("save", "model", model, nn.Module)
+    write_whole("save", path, serialise(weights(model)))
+
+
+def load(path: str | os.PathLike, model: nn.Module) -> nn.Module:
+    """Read parameters from a file into a model and return it; on any error it is unchanged.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError: when there is no file at path.
+        ValueError: when it is not a whole safetensors file, or its names or shapes are not
+            the model's.
+    """
+    from safetensors.torch import load_file
+
+    instance("load", "model", model, nn.Module)
+    load_weights(model, read_safetensors("load", path, load_file))
+    return model
+
+
+def copy_weights(source: nn.Module | scratch.Module, target: nn.Module | scratch.Module):
+    """Copy every parameter of one model into the other by name, between NumPy and PyTorch.
+
+    Raises:
+        TypeError: when one of them is not a model.
+        ValueError: when the names or shapes are not the same; the target is then unchanged.
+    """
+    for name, model in (("source", source), ("target", target)):
+        if not isinstance(model, (nn.Module, scratch.Module)):
+            raise TypeError(f"copy_weights: {name} must be a model, got {describe(model)}")
+    state = weights(source) if isinstance(source, nn.Module) else source.state_dict()
+    if isinstance(target, nn.Module):
+        load_weights(target, state)
+    else:
+        target.load_state_dict({name: np.asarray(value) for name, value in state.items()})
+
+
+def weights(model: nn.Module) -> dict[str, Tensor]:
+    """Return every parameter by name, on the CPU, a tied one once, under its first name."""
+    return {
+        name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()
+    }
+
+
+@torch.no_grad()
+def load_weights(model: nn.Module, state: Mapping[str, Tensor | np.ndarray]):
+    """Copy values into the parameters by name; on any error nothing is changed.
+
+    A tied parameter may be given under each of its names, with equal values.
+
+    Raises:
+        ValueError: when names or shapes are not those of the model.
+    """
+    where = f"{type(model).__name__}.load_weights"
+    every_name = dict(model.named_parameters(remove_duplicate=False))
+    first_name = {id(parameter): name for name, parameter in model.named_parameters()}
+    tensors = {name: torch.as_tensor(value) for name, value in state.items()}
+    if missing := [name for name in first_name.values() if name not in tensors]:
+        raise ValueError(f"{where}: state lacks {_some(missing)}")
+    if unknown := [name for name in tensors if name not in every_name]:
+        raise ValueError(f"{where}: state has {_some(unknown)}, which this model does not")
+    for name, tensor in tensors.items():
+        if tensor.shape != every_name[name].shape or not tensor.is_floating_point():
+            raise ValueError(
+                f"{where}: {name} must be floats of shape {tuple(every_name[name].shape)}, "
+                f"got {describe(tensor)}"
+            )
+        first = first_name[id(every_name[name])]
+        if not torch.equal(tensor.nan_to_num(), tensors[first].nan_to_num()):
+            raise ValueError(f"{where}: {name} and {first} are one parameter, but differ")
+    for name in first_name.values():
+        every_name[name].copy_(tensors[name])
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
