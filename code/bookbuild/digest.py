@@ -98,7 +98,7 @@ def _companion(chapter: Chapter, root: Path) -> dict[str, Path]:
     """Every module under `code/` that the chapter's cells and computed numbers reach."""
     code = root / "code"
     found: dict[str, Path] = {}
-    waiting = set()
+    waiting = {f"tinygpt.lab.{chapter.path.stem}"}  # its exercises, which the lab finds by name
     for source in [cell.source for cell in chapter.cells] + [n.expr for n in chapter.computed]:
         waiting |= _imports(_parse(source), "", code)
     while waiting:

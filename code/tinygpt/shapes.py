@@ -1,11 +1,12 @@
 """Array types that carry their shapes: `Float[Tensor, "B T C"]`.
 
-jaxtyping provides them, and the test run checks them. Where it is not installed
-(Python in a browser), annotations fall back to the plain array type.
+jaxtyping provides them, and the test run checks them. `Int` has a sign, `Integer` may be
+unsigned too. Where jaxtyping is not installed (Python in a browser), annotations fall
+back to the plain array type.
 """
 
 try:
-    from jaxtyping import Bool, Float, Int, Shaped
+    from jaxtyping import Bool, Float, Int, Integer, Shaped
 except ImportError:
 
     class _PlainArray:
@@ -14,6 +15,6 @@ except ImportError:
         def __class_getitem__(cls, item):
             return item[0]
 
-    Bool = Float = Int = Shaped = _PlainArray
+    Bool = Float = Int = Integer = Shaped = _PlainArray
 
-__all__ = ["Bool", "Float", "Int", "Shaped"]
+__all__ = ["Bool", "Float", "Int", "Integer", "Shaped"]

@@ -66,6 +66,13 @@ def test_an_expression_in_prose_counts(digest, tiny_book):
     assert "minilib.helpers" in digest()["modules"]
 
 
+def test_the_exercises_of_the_chapter_count_and_those_of_others_do_not(digest, tiny_book):
+    for name in ("waves", "counts"):
+        write(tiny_book / f"code/tinygpt/lab/{name}/__init__.py", "")
+    assert "tinygpt.lab.waves" in digest()["modules"]
+    assert "tinygpt.lab.counts" not in digest()["modules"]
+
+
 def test_a_module_with_a_syntax_error_is_still_followed(digest, tiny_book):
     found = modules(digest, tiny_book, "import minilib.bad", bad="import minilib.helpers\ndef (:\n")
     assert {"minilib.bad", "minilib.helpers"} <= found

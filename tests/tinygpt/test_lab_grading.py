@@ -38,7 +38,7 @@ def test_failure_shows_message_and_explanation(capsys):
 
 
 def test_an_explanation_fits_a_page(capsys):
-    for exercise in lab.CHAPTERS[0].exercises:
+    for exercise in lab.find_chapter("transformer").exercises:
         for mistake in exercise.mistakes:
             lab.run_mistake(exercise.name, mistake.name)
             rest = capsys.readouterr().out.splitlines()[1:]

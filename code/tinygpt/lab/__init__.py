@@ -6,7 +6,8 @@ In a notebook, beside the chapter:
     lab.check("layer_norm", LayerNorm)
     lab.hint("layer_norm")
 
-On the command line: `tinygpt lab`. This package needs NumPy and the standard library only.
+On the command line: `tinygpt lab`. This package needs NumPy and the standard library only;
+the exercises of a chapter may need PyTorch, and are imported when they are asked for.
 """
 
 from typing import Any

@@ -1,19 +1,65 @@
-"""The chapters that have exercises, in the order of the book."""
+"""The chapters that have exercises, in the order of the book.
 
-from tinygpt.lab import transformer
-from tinygpt.lab.definitions import Chapter, Exercise, pick
+To add one, write a package `tinygpt/lab/name/` that holds `CHAPTER`, on the pattern of
+`tinygpt/lab/transformer/`, and list it in `CHAPTERS` below; tests hold that the two agree. The
+package is imported when its chapter or one of its exercises is asked for, so it may import
+PyTorch; `tinygpt.lab.measures_torch` has what checks of PyTorch answers need. The lab itself
+imports NumPy and the standard library only.
+"""
 
-CHAPTERS: tuple[Chapter, ...] = (transformer.CHAPTER,)
+import importlib
+from dataclasses import dataclass
+
+from tinygpt.lab.definitions import Chapter, Exercise, LabError, pick
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What the list of chapters knows of one without importing it.
+
+    Attributes:
+        name: the chapter's name, which is also that of its package in `tinygpt.lab`.
+        title: its title.
+        exercises: for each exercise, in the order of the chapter, the title of its section.
+    """
+
+    name: str
+    title: str
+    exercises: dict[str, str]
+
+
+CHAPTERS: tuple[Listed, ...] = (
+    Listed(
+        "transformer",
+        "The Transformer",
+        {
+            "layer_norm": "Layer normalisation",
+            "causal_mask": "Attention that looks back",
+            "mlp": "The MLP",
+            "transformer_block": "The residual stream and the block",
+            "generate": "Generating text",
+        },
+    ),
+)
 
 
 def find_chapter(name: object) -> Chapter:
     """Return the chapter of this name.
 
     Raises:
-        LabError: there is none; the sentence lists those there are.
+        LabError: there is none, and the sentence lists those there are; or it needs PyTorch,
+            which is not installed.
     """
-    by_name = {chapter.name: chapter for chapter in CHAPTERS}
-    return by_name[pick("chapter", name, by_name)]
+    listed = {chapter.name: chapter for chapter in CHAPTERS}[pick("chapter", name, _names())]
+    try:
+        return importlib.import_module(f"tinygpt.lab.{listed.name}").CHAPTER
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise LabError(
+            f"The exercises of {listed.title} need PyTorch, which is not installed here; "
+            "`pip install torch` installs it"
+        ) from None
 
 
 def find_exercise(name: object, chapter: Chapter | None = None) -> Exercise:
@@ -22,11 +68,18 @@ def find_exercise(name: object, chapter: Chapter | None = None) -> Exercise:
     Raises:
         LabError: there is none; the sentence lists those there are.
     """
-    chapters = CHAPTERS if chapter is None else (chapter,)
-    by_name = {exercise.name: exercise for one in chapters for exercise in one.exercises}
+    if chapter is None:
+        homes = {exercise: one.name for one in CHAPTERS for exercise in one.exercises}
+        chapter = find_chapter(homes[pick("exercise", name, homes)])
+    by_name = {exercise.name: exercise for exercise in chapter.exercises}
     return by_name[pick("exercise", name, by_name)]
 
 
 def chapter_of(exercise: Exercise) -> Chapter:
     """Return the chapter that an exercise belongs to."""
-    return next(chapter for chapter in CHAPTERS if exercise in chapter.exercises)
+    name = next(chapter.name for chapter in CHAPTERS if exercise.name in chapter.exercises)
+    return find_chapter(name)
+
+
+def _names() -> list[str]:
+    return [chapter.name for chapter in CHAPTERS]

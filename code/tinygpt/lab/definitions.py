@@ -92,7 +92,12 @@ class Chapter:
     @property
     def file_name(self) -> str:
         """The student's file."""
-        return f"{self.name}_lab.py"
+        return student_file(self.name)
+
+
+def student_file(chapter: str) -> str:
+    """Return the name of the file in which a student writes a chapter's exercises."""
+    return f"{chapter}_lab.py"
 
 
 def pick(kind: str, name: object, allowed: Iterable[str]) -> str:

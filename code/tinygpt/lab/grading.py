@@ -5,6 +5,7 @@ import dataclasses
 import inspect
 import re
 import signal
+import sys
 import threading
 import traceback
 import types
@@ -15,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from tinygpt.lab.definitions import CheckFailed, Exercise, Mistake, require
-from tinygpt.scratch import Module
 from tinygpt.scratch.graph import recording
 
 SOLVED, FAILED, OPEN = "solved", "failed", "open"
 _LONGEST_MESSAGE = 200
+_SEED = 1706_03762  # one that no answer seeds with, so that a check sees that it did
 
 
 class TimeUp(BaseException):
@@ -79,7 +80,9 @@ def grade(exercise: Exercise, answer: Any, seconds: float | None = None) -> Resu
     except CheckFailed as failure:
         message = str(failure)
     except NotImplementedError as error:
-        return Result(exercise.name, OPEN, message=_not_written(exercise, error))
+        if not _says_torch(error):
+            return Result(exercise.name, OPEN, message=_not_written(exercise, error))
+        message = _raised(exercise.symbol, error) + line_of(error, answer)
     except TimeUp as error:
         message = str(error)
     except RecursionError as error:
@@ -152,7 +155,18 @@ def _raised(symbol: str, error: Exception) -> str:
             f"{symbol} calls a NumPy function on a Tensor, which has methods of its own, such "
             "as x.sqrt() and x.mean()"
         )
+    if "before Module.__init__() call" in str(error):
+        return f"{symbol}.__init__ should begin with super().__init__(), got parts before it"
+    if "can't allocate memory" in str(error):
+        return f"{symbol} asks for more memory than there is"
     return f"{symbol} raised {describe_error(error)}"
+
+
+def _says_torch(error: NotImplementedError) -> bool:
+    """Whether PyTorch raised it, about a missing forward or an operation that it lacks."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    inside = frame.f_globals.get("__name__", "").partition(".")[0] == "torch"
+    return inside or "aten::" in str(error) or "meta tensor" in str(error)
 
 
 def _check_signature(exercise: Exercise, answer) -> None:
@@ -161,14 +175,16 @@ def _check_signature(exercise: Exercise, answer) -> None:
     if isinstance(stub, type):
         kind = "a class" if isinstance(answer, type) else _kind(answer)
         require(isinstance(answer, type), f"{symbol} should be a class, got {kind}")
+        base = stub.__mro__[1]
+        called = "nn.Module" if base.__module__.startswith("torch.") else "Module"
         require(
-            issubclass(answer, Module),
-            f"{symbol} should be a Module: start it with `class {symbol}(Module):`",
+            issubclass(answer, base),
+            f"{symbol} should be a {base.__name__}: start it with `class {symbol}({called}):`",
         )
         for method in ("__init__", "forward"):
             written = getattr(answer, method, None)
             name = symbol if method == "__init__" else f"{symbol}.{method}"
-            own = callable(written) and written is not getattr(Module, method, None)
+            own = callable(written) and written is not getattr(base, method, None)
             require(own, f"{symbol} should have a method {method} of its own, got none")
             _check_parameters(name, getattr(stub, method), written)
     else:
@@ -227,10 +243,11 @@ def _not_written(exercise: Exercise, error: NotImplementedError) -> str:
         return "not written yet"
     if getattr(exercise.stub, "__name__", "") == missing:
         return "not written yet"
-    return (
-        f"{exercise.symbol} uses {missing}, which is not written yet; write that first, "
-        f"or use the book's, scratch.{missing}"
-    )
+    message = f"{exercise.symbol} uses {missing}, which is not written yet; write that first"
+    package = exercise.book.__module__.split(".")[1]  # scratch, or models
+    if hasattr(sys.modules[f"tinygpt.{package}"], missing):
+        message += f", or use the book's, {package}.{missing}"
+    return message
 
 
 def _with_short_numbers(text: str) -> str:
@@ -253,15 +270,24 @@ def _file_of(answer) -> str:
 def _quiet():
     """No warnings: a student who divides by zero reads the check's message instead.
 
-    Whether graphs are recorded is afterwards what it was, too.
+    What all code shares is afterwards what it was: whether graphs are recorded, and PyTorch's
+    random numbers, which start at the same place in every check.
     """
-    recorded = recording.get()
+    recorded, torch = recording.get(), sys.modules.get("torch")
+    if torch is not None:
+        drawn, graphs = torch.get_rng_state(), torch.is_grad_enabled()
+        dtype = torch.get_default_dtype()
+        torch.manual_seed(_SEED)
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
         recording.set(recorded)
+        if torch is not None:
+            torch.set_rng_state(drawn)
+            torch.set_grad_enabled(graphs)
+            torch.set_default_dtype(dtype)
 
 
 @contextlib.contextmanager

@@ -19,8 +19,8 @@ from tinygpt.lab.definitions import Chapter, Exercise, LabError
 from tinygpt.lab.grading import FAILED, Result
 
 SECONDS = 20.0
-_MEMORY = 4 * 1024**3
-_START_SECONDS = 120.0  # to import NumPy on a machine that is busy
+_MEMORY = 4 * 1024**3  # beyond what Python, NumPy and PyTorch take
+_START_SECONDS = 120.0  # to import NumPy or PyTorch on a machine that is busy
 _KEPT_OUTPUT = 2000
 # A check needs no shape types; without jaxtyping, Python starts in half the time.
 _START = """

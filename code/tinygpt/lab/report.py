@@ -1,9 +1,10 @@
 """The lab in words, for a terminal."""
 
 import textwrap
+from pathlib import Path
 
 from tinygpt.lab.chapters import CHAPTERS
-from tinygpt.lab.definitions import Chapter, Exercise
+from tinygpt.lab.definitions import Chapter, Exercise, student_file
 from tinygpt.lab.grading import FAILED, OPEN, SOLVED, Result
 from tinygpt.lab.record import Record
 
@@ -53,34 +54,32 @@ def status_text(record: Record) -> str:
     """Return what is solved, what is open and where to read, for every chapter."""
     lines = [record.trouble] if record.trouble else []
     for chapter in CHAPTERS:
-        path = record.path.parent / chapter.file_name
-        exercises = chapter.exercises
-        width = max(len(exercise.name) for exercise in exercises)
-        statuses = [record.status(chapter.name, exercise.name) for exercise in exercises]
+        path = record.path.parent / student_file(chapter.name)
+        width = max(map(len, chapter.exercises))
+        statuses = {name: record.status(chapter.name, name) for name in chapter.exercises}
         lines.append(
             f"{chapter.title} ({chapter.name}): "
-            f"{statuses.count(SOLVED)} of {len(exercises)} solved"
+            f"{list(statuses.values()).count(SOLVED)} of {len(statuses)} solved"
         )
-        for exercise, status in zip(exercises, statuses, strict=True):
-            line = f"  {exercise.name:<{width}}  {status:<6}  "
-            line += f"read {chapter.title}, section {exercise.section_title}"
-            hints = min(record.hints(chapter.name, exercise.name), len(exercise.hints))
-            if hints:
-                line += f"  ({hints} of {len(exercise.hints)} hints taken)"
-            if status != OPEN and not record.is_current(chapter.name, exercise.name, path):
-                line += f"  ({chapter.file_name} has changed since)"
+        for name, status in statuses.items():
+            line = f"  {name:<{width}}  {status:<6}  "
+            line += f"read {chapter.title}, section {chapter.exercises[name]}"
+            if hints := record.hints(chapter.name, name):
+                line += f"  ({hints} {'hint' if hints == 1 else 'hints'} taken)"
+            if status != OPEN and not record.is_current(chapter.name, name, path):
+                line += f"  ({path.name} has changed since)"
             lines.append(line)
-        lines.append(_next_step(chapter, path, statuses))
+        lines.append(_next_step(chapter.name, path, statuses))
     return "\n".join(lines)
 
 
-def _next_step(chapter, path, statuses) -> str:
+def _next_step(chapter: str, path: Path, statuses: dict[str, str]) -> str:
     if not path.exists():
-        return f"  Next: `tinygpt lab start {chapter.name}` writes {chapter.file_name} here."
+        return f"  Next: `tinygpt lab start {chapter}` writes {path.name} here."
     for wanted in (FAILED, OPEN):
-        if wanted in statuses:
-            exercise = chapter.exercises[statuses.index(wanted)]
-            return f"  Next: `tinygpt lab check {chapter.name} {exercise.name}`"
+        for name, status in statuses.items():
+            if status == wanted:
+                return f"  Next: `tinygpt lab check {chapter} {name}`"
     return "  All solved."
 
 

@@ -49,6 +49,7 @@ def _limit_memory(size: int) -> None:
         import resource
     except ImportError:  # Windows
         return
+    size += _mapped()
     for limit, value in [(resource.RLIMIT_AS, size), (resource.RLIMIT_CORE, 0)]:
         _, hard = resource.getrlimit(limit)
         if hard != resource.RLIM_INFINITY:
@@ -57,3 +58,12 @@ def _limit_memory(size: int) -> None:
             resource.setrlimit(limit, (value, hard))
         except (ValueError, OSError):  # macOS refuses some
             continue
+
+
+def _mapped() -> int:
+    """Bytes of address space in use: PyTorch maps gigabytes of libraries on some machines."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError):  # not Linux
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
