@@ -178,9 +178,7 @@ class GPT(nn.Module):
 
     def _check_tokens(self, where, name, tokens) -> Int[Tensor, "B T"]:
         if not isinstance(tokens, Tensor) or tokens.is_floating_point():
-            raise TypeError(
-                f"{where}: {name} must be a tensor of integers, got {describe(tokens)}"
-            )
+            raise TypeError(f"{where}: {name} must be a tensor of integers, got {describe(tokens)}")
         if tokens.ndim not in (1, 2) or tokens.numel() == 0:
             raise ValueError(
                 f"{where}: {name} must have shape (B, T) or (T,) with B and T at least 1, "

@@ -41,9 +41,9 @@ def to_huggingface(model: GPT) -> dict[str, Tensor]:
             for norm, name in _NORMS.items():
                 theirs[f"{other}{name}.{kind}"] = own[f"{ours}{norm}.{kind}"]
             for linear, name in _LINEARS.items():
-                theirs[f"{other}{name}.{kind}"] = own[f"{ours}{linear}.{kind}"].T.contiguous()
+                theirs[f"{other}{name}.{kind}"] = _transposed(own[f"{ours}{linear}.{kind}"])
             fused = torch.cat([own[f"{ours}{part}.{kind}"] for part in _FUSED])  # (3C, C) or (3C,)
-            theirs[f"{other}attn.c_attn.{kind}"] = fused.T.contiguous()
+            theirs[f"{other}attn.c_attn.{kind}"] = _transposed(fused)
     return theirs
 
 
@@ -67,8 +67,15 @@ def from_huggingface(state: Mapping[str, Tensor], model: GPT) -> GPT:
             for norm, name in _NORMS.items():
                 own[f"{ours}{norm}.{kind}"] = state[f"{other}{name}.{kind}"]
             for linear, name in _LINEARS.items():
-                own[f"{ours}{linear}.{kind}"] = state[f"{other}{name}.{kind}"].T
-            parts = state[f"{other}attn.c_attn.{kind}"].T.chunk(3)  # three of (C, C) or (C,)
-            own |= {f"{ours}{part}.{kind}": t for part, t in zip(_FUSED, parts, strict=True)}
+                own[f"{ours}{linear}.{kind}"] = _transposed(state[f"{other}{name}.{kind}"])
+            fused = _transposed(state[f"{other}attn.c_attn.{kind}"])  # (3C, C) or (3C,)
+            own |= {
+                f"{ours}{part}.{kind}": t for part, t in zip(_FUSED, fused.chunk(3), strict=True)
+            }
     load_weights(model, own)
     return model
+
+
+def _transposed(weight: Tensor) -> Tensor:
+    """A matrix with its axes swapped; a bias as it is."""
+    return weight.mT.contiguous() if weight.ndim == 2 else weight

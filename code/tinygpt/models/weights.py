@@ -98,5 +98,3 @@ def load_weights(model: nn.Module, state: Mapping[str, Tensor | np.ndarray]):
 
 def _some(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
