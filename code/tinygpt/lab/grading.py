@@ -155,11 +155,12 @@ def _raised(symbol: str, error: Exception) -> str:
             f"{symbol} calls a NumPy function on a Tensor, which has methods of its own, such "
             "as x.sqrt() and x.mean()"
         )
-    if "before Module.__init__() call" in str(error):
+    described = describe_error(error)
+    if "before Module.__init__() call" in described:
         return f"{symbol}.__init__ should begin with super().__init__(), got parts before it"
-    if "can't allocate memory" in str(error):
+    if "can't allocate memory" in described:
         return f"{symbol} asks for more memory than there is"
-    return f"{symbol} raised {describe_error(error)}"
+    return f"{symbol} raised {described}"
 
 
 def _says_torch(error: NotImplementedError) -> bool:
@@ -244,9 +245,9 @@ def _not_written(exercise: Exercise, error: NotImplementedError) -> str:
     if getattr(exercise.stub, "__name__", "") == missing:
         return "not written yet"
     message = f"{exercise.symbol} uses {missing}, which is not written yet; write that first"
-    package = exercise.book.__module__.split(".")[1]  # scratch, or models
-    if hasattr(sys.modules[f"tinygpt.{package}"], missing):
-        message += f", or use the book's, {package}.{missing}"
+    package = ".".join(exercise.book.__module__.split(".")[:2])  # tinygpt.scratch, tinygpt.models
+    if hasattr(sys.modules[package], missing):
+        message += f", or use the book's, {package.rpartition('.')[2]}.{missing}"
     return message
 
 
