@@ -185,7 +185,7 @@ def test_a_write_that_fails_keeps_the_old_file(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", fail)
         message = refused(lambda: data.write_atomically(path, b"new"))
-    assert "cannot be written (No space left on device); free some room, or set" in message
+    assert "cannot be written (No space left on device); free some room, or give" in message
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
     data.write_atomically(path, b"new")
     assert path.read_bytes() == b"new" and list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,26 @@
+"""Corpora, characters as numbers, and batches to train on.
+
+`load_corpus` reads Shakespeare or any text of yours, numbers its characters and splits
+them. `random_batch` draws from them for training, `sequential_batches` goes through all
+of them for an exact loss. Everything works on memory-mapped arrays too.
+"""
+
+from tinygpt.data.batches import random_batch, sequential_batches, train_val_split
+from tinygpt.data.corpora import shakespeare, tinyshakespeare
+from tinygpt.data.corpus import Corpus, load_corpus
+from tinygpt.data.files import DataError, data_dir, write_atomically
+from tinygpt.data.vocabulary import CharVocabulary
+
+__all__ = [
+    "CharVocabulary",
+    "Corpus",
+    "DataError",
+    "data_dir",
+    "load_corpus",
+    "random_batch",
+    "sequential_batches",
+    "shakespeare",
+    "tinyshakespeare",
+    "train_val_split",
+    "write_atomically",
+]
