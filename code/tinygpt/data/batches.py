@@ -18,7 +18,7 @@ def train_val_split(
     Raises:
         TypeError, ValueError: an argument is of another kind, or one part would be empty.
     """
-    _check_ids("train_val_split", ids)
+    check_ids("train_val_split", ids)
     train_fraction = check_fraction("train_val_split", train_fraction)
     cut = int(train_fraction * len(ids))
     if cut == 0:
@@ -49,7 +49,7 @@ def random_batch(
     Raises:
         TypeError, ValueError: an argument is of another kind, or the corpus is too short.
     """
-    _check_ids("random_batch", ids)
+    check_ids("random_batch", ids)
     batch_size = validate.positive_integer("random_batch", "batch_size", batch_size)
     block_size = validate.positive_integer("random_batch", "block_size", block_size)
     validate.instance("random_batch", "rng", rng, np.random.Generator)
@@ -85,7 +85,7 @@ def sequential_batches(
     Raises:
         TypeError, ValueError: an argument is of another kind, or there is nothing to predict.
     """
-    _check_ids("sequential_batches", ids)
+    check_ids("sequential_batches", ids)
     batch_size = validate.positive_integer("sequential_batches", "batch_size", batch_size)
     block_size = validate.positive_integer("sequential_batches", "block_size", block_size)
     if len(ids) < 2:
@@ -117,8 +117,9 @@ def check_fraction(where: str, train_fraction) -> float:
     return fraction
 
 
-def _check_ids(where: str, ids) -> None:
+def check_ids(where: str, ids, name: str = "ids") -> None:
+    """Say that tokens must be a 1-D array of integers, if they are not."""
     if not isinstance(ids, np.ndarray) or ids.ndim != 1 or ids.dtype.kind not in "iu":
         raise TypeError(
-            f"{where}: ids must be a 1-D NumPy array of integers, got {validate.describe(ids)}"
+            f"{where}: {name} must be a 1-D NumPy array of integers, got {validate.describe(ids)}"
         )
