@@ -77,6 +77,10 @@ def test_keep_top_p_keeps_the_token_that_crosses_p(p, kept):
     assert set(stays.nonzero().flatten().tolist()) == set([1, 3, 0, 2][:kept])
 
 
+def test_keep_top_p_of_one_keeps_tokens_that_the_sum_no_longer_sees():
+    assert sampling.keep_top_p(torch.linspace(0, -100, 200), 1.0).isfinite().all()
+
+
 def test_keep_top_p_takes_the_first_of_equals():
     assert sampling.keep_top_p(torch.zeros(4), 0.5).isfinite().tolist() == [
         True,
