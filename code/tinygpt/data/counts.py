@@ -46,11 +46,11 @@ def ngram_loss(
         )
     train_counts = _count("train", train, vocab_size, length)
     validation_counts = _count("validation", validation, vocab_size, length)
-    seen = validation_counts > 0
+    before, following = validation_counts.nonzero()
+    total = train_counts.sum(axis=1)[before] + smoothing * vocab_size
     with np.errstate(divide="ignore", invalid="ignore"):  # without smoothing it may be infinite
-        total = train_counts.sum(axis=1, keepdims=True) + smoothing * vocab_size
-        surprise = -np.log((train_counts + smoothing) / total)  # (V ** (length - 1), V)
-    loss = np.average(surprise[seen], weights=validation_counts[seen])
+        surprise = -np.log((train_counts[before, following] + smoothing) / total)
+    loss = np.average(surprise, weights=validation_counts[before, following])
     return float("inf") if np.isnan(loss) else float(loss)
 
 
