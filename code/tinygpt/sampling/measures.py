@@ -45,7 +45,7 @@ def repetition(tokens: Tokens, n: int = 4) -> float:
 
     1 - distinct n-grams / n-grams; 0 for a text shorter than n.
 
-    Source: Welleck et al. (2020), Neural Text Generation with Unlikelihood Training, section 6.1
+    Source: Welleck et al. (2020), Neural Text Generation with Unlikelihood Training
     (seq-rep-n).
     """
     n = positive_integer("repetition", "n", n)
