@@ -40,6 +40,16 @@ CHAPTERS: tuple[Listed, ...] = (
             "generate": "Generating text",
         },
     ),
+    Listed(
+        "decoding",
+        "Decoding",
+        {
+            "temperature": "Temperature",
+            "top_k": "Top-k",
+            "top_p": "Top-p",
+            "beam_search": "Beam search",
+        },
+    ),
 )
 
 
