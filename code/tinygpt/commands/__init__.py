@@ -5,6 +5,8 @@ import click
 from tinygpt import __version__
 from tinygpt.commands.corpus import data
 from tinygpt.commands.exercises import lab
+from tinygpt.commands.train import train
+from tinygpt.commands.generate import generate
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -13,5 +15,5 @@ def tinygpt() -> None:
     """The companion of The Executable GPT."""
 
 
-for command in (data, lab):
+for command in (data, generate, lab):
     tinygpt.add_command(command)
