@@ -1,0 +1,160 @@
+"""`tinygpt train`: a GPT of your own, with one command."""
+
+import os
+import shlex
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+
+import click
+
+_HELP = {
+    "steps": "Updates of the weights.",
+    "batch_size": "Sequences in a batch, over all processes.",
+    "block_size": "Tokens in a sequence, and the longest context of the model.",
+    "accumulation": "Batches whose gradients are averaged into one update.",
+    "learning_rate": "Highest rate.",
+    "min_learning_rate": "Rate at the end; by default at most a tenth of the highest.",
+    "warmup_steps": "Steps in which the rate rises; by default at most a tenth of the steps.",
+    "weight_decay": "Decay of matrices.",
+    "clip": "Longest gradient that is taken as it is.",
+    "eval_every": "Steps between evaluations.",
+    "eval_batches": "Random batches of an evaluation.",
+    "sample_every": "Steps between samples; 0: none.",
+    "checkpoint_every": "Steps between checkpoints.",
+    "seed": "Fixes weights, batches and dropout.",
+    "embed_dim": "Width of the model.",
+    "num_layers": "Blocks.",
+    "num_heads": "Heads of each block.",
+    "dropout_prob": "Dropout in training.",
+}
+_KINDS = {"learning_rate", "min_learning_rate", "weight_decay", "clip", "dropout_prob"}
+
+
+def _overrides(command):
+    """Add an option for each number of the preset; none is given unless it is to differ."""
+    for name, text in reversed(_HELP.items()):
+        kind = click.FLOAT if name in _KINDS else click.INT
+        command = click.option(f"--{name.replace('_', '-')}", name, type=kind, help=text)(command)
+    return command
+
+
+@click.command()
+@click.option("--preset", default="shakespeare-char", show_default=True, help="A named setting.")
+@click.option(
+    "--corpus",
+    help="shakespeare (all plays), tinyshakespeare (the usual excerpt), or your own text: the "
+    "path of a file or a folder.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder of the run.  [default: runs/PRESET]",
+)
+@click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
+@_overrides
+@click.option("--device", help="cpu, cuda, mps.  [default: the fastest there is]")
+@click.option("--precision", help="auto, float32 or bfloat16.")
+@click.option("--compile/--no-compile", "compile_", default=None, help="Use torch.compile.")
+@click.option("--tie/--no-tie", default=None, help="Share the embedding with the head.")
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+def train(
+    preset: str,
+    corpus: str | None,
+    out: Path | None,
+    resume: bool,
+    device: str | None,
+    precision: str | None,
+    compile_: bool | None,
+    tie: bool | None,
+    quiet: bool,
+    **numbers: float | None,
+) -> None:
+    """Train a GPT on text. Without options: on Shakespeare, in minutes.
+
+    Interrupt it with Ctrl-C whenever you like, and go on with --resume. To train with several
+    processes, put `torchrun --nproc-per-node 2 --no-python` in front of the command.
+    """
+    from tinygpt import data, training
+
+    try:
+        if preset not in training.PRESETS:
+            raise ValueError(
+                f"--preset must be one of {', '.join(training.PRESETS)}, got {preset!r}"
+            )
+        chosen = training.PRESETS[preset]
+        given = {name: value for name, value in numbers.items() if value is not None}
+        shape, config = _settings(chosen, given)
+        for name, value in [("device", device), ("precision", precision), ("compile", compile_)]:
+            if value is not None:
+                config = replace(config, **{name: value})
+        if tie is not None:
+            shape = replace(shape, tie_weights=tie)
+        folder = out or Path("runs") / preset
+        text = data.load_corpus(corpus or chosen.corpus, folder / "tokens")
+        model = training.build_model(shape, len(text.vocabulary), config.seed)
+        _say(
+            quiet,
+            f"{text.name}: {len(text.train) + len(text.validation):,} characters, "
+            f"{len(text.vocabulary)} distinct; the model has {model.num_parameters():,} "
+            f"parameters; {config.steps:,} steps of "
+            f"{config.batch_size * config.accumulation * shape.max_seq_len:,} tokens",
+        )
+        history = training.train(
+            model,
+            text,
+            config,
+            folder,
+            resume=resume,
+            progress=not quiet,
+            command=_command(),
+        )
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted; go on with `{_with_resume()}`.", err=True)
+        raise
+    except (
+        ValueError,
+        TypeError,
+        OSError,
+        data.DataError,
+        training.TrainingError,
+        training.CheckpointError,
+        training.LogError,
+    ) as error:
+        raise click.ClickException(str(error)) from None
+    _say(
+        quiet,
+        f"Done: validation loss {history.validation_losses[-1]:.3f} after {config.steps:,} "
+        f"steps; see {folder / 'loss.png'}.\n"
+        f"Next: tinygpt generate --run {shlex.quote(str(folder))}",
+    )
+
+
+def _settings(preset, given: dict):
+    """The preset's model and training with the numbers that were given."""
+    from tinygpt import training
+
+    steps = given.get("steps", preset.training.steps)
+    rate = given.get("learning_rate", preset.training.learning_rate)
+    given.setdefault("warmup_steps", min(preset.training.warmup_steps, max(steps // 10, 0)))
+    given.setdefault("min_learning_rate", min(preset.training.min_learning_rate, rate / 10))
+    shape = preset.model
+    if "block_size" in given:
+        shape = replace(shape, max_seq_len=given.pop("block_size"))
+    of_model = {field.name for field in fields(training.ModelConfig)}
+    shape = replace(shape, **{k: v for k, v in given.items() if k in of_model})
+    rest = {k: v for k, v in given.items() if k not in of_model}
+    return shape, replace(preset.training, **rest)
+
+
+def _command() -> str:
+    return shlex.join(["tinygpt", *sys.argv[1:]])
+
+
+def _with_resume() -> str:
+    return _command() if "--resume" in sys.argv else f"{_command()} --resume"
+
+
+def _say(quiet: bool, text: str) -> None:
+    if not quiet and os.environ.get("RANK", "0") == "0":  # one process speaks for all
+        click.echo(text)

@@ -1,0 +1,199 @@
+"""A run's state on the disk: weights and optimizer as safetensors, the rest as JSON.
+
+A checkpoint is a folder, made beside its place and then renamed, so that it is there whole
+or not at all. An older one is removed when the newer one is in place.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from tinygpt.data import CharVocabulary
+from tinygpt.files import read_safetensors
+from tinygpt.models import GPT, load, save
+from tinygpt.training.config import ModelConfig, from_json
+
+_NAME = re.compile(r"checkpoint-(\d{6,})")
+_MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint that cannot be written, or is not there, or is damaged."""
+
+
+def write_checkpoint(
+    run: Path,
+    step: int,
+    model: nn.Module,
+    optimizer: torch.optim.AdamW,
+    info: Mapping[str, Any],
+) -> Path:
+    """Keep the state after a step in a folder of the run, and remove the older ones.
+
+    Args:
+        run: the run's folder.
+        step: how many updates have been made.
+        model, optimizer: the state.
+        info: what else is needed to go on, as JSON-like data; `step` is added.
+
+    Raises:
+        CheckpointError: the disk is full or the folder cannot be written to. The older
+            checkpoint is then as it was.
+    """
+    place = run / f"checkpoint-{step:06d}"
+    beside = run / f".{place.name}.{os.getpid()}"
+    try:
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        save(beside / "model.safetensors", model)
+        _save_optimizer(beside / "optimizer.safetensors", model, optimizer)
+        text = json.dumps({**info, "step": step}, indent=2, ensure_ascii=False) + "\n"
+        (beside / "state.json").write_text(text, encoding="utf-8")
+        if place.exists():  # of a run that was killed after this step
+            shutil.rmtree(place)
+        os.replace(beside, place)
+        for older in _checkpoints(run):
+            if older != place:
+                shutil.rmtree(older)
+    except OSError as error:
+        raise CheckpointError(
+            f"{place}: cannot be written ({error.strerror or error}); free some room, or choose "
+            "another folder"
+        ) from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return place
+
+
+def newest_checkpoint(run: str | os.PathLike) -> Path:
+    """Return the folder of a run's newest checkpoint, or `run` itself if it is one.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    run = Path(run)
+    if (run / "state.json").is_file():
+        return run
+    found = _checkpoints(run)
+    if not found:
+        state = "has no checkpoint" if run.is_dir() else "is not there"
+        raise CheckpointError(
+            f"{run} {state}; `tinygpt train --out {run}` makes one, or name the folder of a run"
+        )
+    return found[-1]
+
+
+def read_state(checkpoint: Path) -> dict[str, Any]:
+    """Return what a checkpoint says about its run.
+
+    Raises:
+        CheckpointError: the file is not there, or is not what was written.
+    """
+    return read_json(checkpoint / "state.json")
+
+
+def load_run(run: str | os.PathLike) -> tuple[GPT, CharVocabulary, dict[str, Any]]:
+    """Return a trained model, ready to generate, with its vocabulary and its run's facts.
+
+    Args:
+        run: the folder of a run, or of one checkpoint.
+
+    Returns:
+        The model in evaluation mode, the vocabulary, and the state as JSON-like data: step,
+        configuration, corpus, losses, and the command.
+
+    Raises:
+        CheckpointError: there is no checkpoint, or it is damaged.
+    """
+    checkpoint = newest_checkpoint(run)
+    return load_model(checkpoint / "model.safetensors", read_state(checkpoint), str(checkpoint))
+
+
+def load_model(weights: Path, state: dict[str, Any], where: str):
+    """Build the model that a state describes and fill it with weights from a file."""
+    try:
+        config = from_json(ModelConfig, state["model"], f"{where}: model")
+        vocabulary = CharVocabulary.from_json(json.dumps(state["vocabulary"]))
+        model = build_model(config, len(vocabulary))
+        load(weights, model)
+    except (KeyError, TypeError, ValueError, OSError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else error
+        raise CheckpointError(f"{where}: the checkpoint is damaged: {reason}") from None
+    return model.eval(), vocabulary, state
+
+
+def build_model(config: ModelConfig, vocab_size: int, seed: int | None = None) -> GPT:
+    """Return a fresh GPT of this shape."""
+    return GPT(
+        vocab_size,
+        config.embed_dim,
+        config.num_layers,
+        config.num_heads,
+        config.max_seq_len,
+        dropout_prob=config.dropout_prob,
+        tie_weights=config.tie_weights,
+        seed=seed,
+    )
+
+
+@torch.no_grad()
+def restore(checkpoint: Path, model: nn.Module, optimizer: torch.optim.AdamW):
+    """Put a checkpoint's weights and the optimizer's moments back.
+
+    Raises:
+        CheckpointError: a file is not there, damaged, or of another model.
+    """
+    from safetensors.torch import load_file
+
+    try:
+        load(checkpoint / "model.safetensors", model)
+        moments = read_safetensors("resume", checkpoint / "optimizer.safetensors", load_file)
+        for name, parameter in model.named_parameters():
+            state = {moment: moments[f"{name}.{moment}"] for moment in _MOMENTS}
+            if any(tensor.shape != parameter.shape for tensor in state.values()):
+                raise ValueError(f"the moments of {name} have another shape")
+            state = {key: tensor.to(parameter.device) for key, tensor in state.items()}
+            optimizer.state[parameter] = {"step": moments["step"].clone(), **state}
+    except (KeyError, ValueError, OSError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else error
+        raise CheckpointError(f"{checkpoint}: the checkpoint is damaged: {reason}") from None
+
+
+def _save_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.AdamW):
+    from safetensors.torch import save_file
+
+    tensors = {}
+    for name, parameter in model.named_parameters():
+        state = optimizer.state[parameter]
+        tensors |= {f"{name}.{moment}": state[moment].cpu() for moment in _MOMENTS}
+        tensors["step"] = state["step"].cpu()  # the same for all
+    save_file(tensors, path)
+
+
+def _checkpoints(run: Path) -> list[Path]:
+    """The run's checkpoints, the newest last."""
+    found = [path for path in _folders(run) if _NAME.fullmatch(path.name)]
+    return sorted(found, key=lambda path: int(_NAME.fullmatch(path.name)[1]))
+
+
+def _folders(run: Path) -> Iterator[Path]:
+    if run.is_dir():
+        yield from (path for path in run.iterdir() if path.is_dir())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, or say that it is damaged."""
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path}: cannot be read ({error}); the run is damaged") from None
+    if not isinstance(state, dict):
+        raise CheckpointError(f"{path}: must hold an object, got {type(state).__name__}")
+    return state

@@ -1,0 +1,180 @@
+"""A run's folder: log, curve, samples and checkpoints.
+
+log.csv               a row for each step
+loss.png              the same, drawn at each checkpoint
+samples/              what the model writes on the way
+checkpoint-002000/    the newest state
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from tinygpt import data, sampling
+from tinygpt.files import checked_path, write_whole
+from tinygpt.models import GPT
+from tinygpt.training import checkpoint
+from tinygpt.training.checkpoint import CheckpointError
+from tinygpt.training.config import Config, ModelConfig, to_json
+from tinygpt.training.distributed import Workers
+from tinygpt.training.history import History, Log, LogError
+from tinygpt.validate import instance
+
+# What may differ when a run goes on: it changes where and how fast it computes.
+_FREE = ("device", "compile")
+
+
+class Run:
+    """Keeps a run on the disk and takes it up again; only the first process writes."""
+
+    def __init__(
+        self,
+        folder: str | os.PathLike,
+        model: nn.Module,
+        optimizer,
+        config: Config,
+        corpus: data.Corpus,
+        team: Workers,
+        command: str | None,
+    ):
+        self.folder = checked_path("train", folder)
+        self.model = instance("train", "model", model, GPT)
+        self.optimizer, self.config, self.corpus, self.team = optimizer, config, corpus, team
+        self.command = command
+        self._log: Log | None = None
+
+    def begin(self) -> History:
+        """Start a fresh run in the folder.
+
+        Raises:
+            CheckpointError: the folder holds a run already, or cannot be made.
+        """
+        history = History()
+        if self.team.first:
+            if self._log_path.exists():
+                raise CheckpointError(
+                    f"{self.folder} holds a run already; go on with it (--resume, or resume=True) "
+                    "or choose another folder"
+                )
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise CheckpointError(
+                    f"{self.folder}: cannot be made ({error.strerror}); choose another folder"
+                ) from None
+            self._log = Log(self._log_path, history)
+        self.team.wait()
+        return history
+
+    def resume(self) -> History:
+        """Put the newest checkpoint back and return the history up to it.
+
+        Raises:
+            CheckpointError, LogError: there is none, or it is damaged.
+            ValueError: it was made with another corpus, model or configuration.
+        """
+        newest = checkpoint.newest_checkpoint(self.folder)
+        state = checkpoint.read_state(newest)
+        self._check_same(state, newest)
+        checkpoint.restore(newest, self.model, self.optimizer)
+        history = History.read(self._log_path).until(state["step"])
+        if len(history.steps) != state["step"]:
+            raise LogError(
+                f"{self._log_path}: has {len(history.steps):,} of the {state['step']:,} steps of "
+                f"{newest.name}; the log is damaged"
+            )
+        self.command = state.get("command")
+        self.team.wait()  # all have read before the first writes
+        if self.team.first:
+            self._log = Log(self._log_path, history)
+        return history
+
+    def note(self, history: History, stopping: bool, bar):
+        """Keep what is due after a step: a sample, the log, the curve and a checkpoint."""
+        if not self.team.first:
+            return
+        step = history.steps[-1]
+        if self.config.sample_every and step % self.config.sample_every == 0:
+            text = self._sample(step)
+            if not bar.disable:
+                bar.write(f"--- a sample after step {step:,}\n{text.strip()}\n---")
+        if step % self.config.checkpoint_every == 0 or stopping:
+            self._log.add(history)  # first, so that a checkpoint's steps are in the log
+            checkpoint.write_checkpoint(
+                self.folder, step, self.model, self.optimizer, self._about(history)
+            )
+            history.plot(self.folder / "loss.png")
+        elif step in history.eval_steps[-1:]:
+            self._log.add(history)
+
+    def close(self):
+        """Close the log."""
+        if self._log is not None:
+            self._log.close()
+
+    @property
+    def _log_path(self) -> Path:
+        return self.folder / "log.csv"
+
+    def _sample(self, step: int) -> str:
+        prompt = self.corpus.vocabulary.encode(_first_character(self.corpus.vocabulary))
+        [tokens] = sampling.generate(self.model, [prompt], 300, 0.8, seed=step)
+        text = self.corpus.vocabulary.decode(tokens.tolist())
+        samples = self.folder / "samples"
+        samples.mkdir(exist_ok=True)
+        write_whole("train", samples / f"step-{step:06d}.txt", text.encode("utf-8"))
+        return text
+
+    def _about(self, history: History) -> dict[str, Any]:
+        evaluated = bool(history.eval_steps)
+        return {
+            "command": self.command,
+            "model": to_json(_shape_of(self.model)),
+            "training": to_json(self.config),
+            "corpus": {"name": self.corpus.name, "digest": self.corpus.digest},
+            "train_loss": history.train_losses[-1] if evaluated else None,
+            "validation_loss": history.validation_losses[-1] if evaluated else None,
+            "vocabulary": json.loads(self.corpus.vocabulary.to_json()),
+        }
+
+    def _check_same(self, state: dict[str, Any], newest: Path):
+        try:
+            pairs = [
+                ("the corpus", state["corpus"]["digest"], self.corpus.digest),
+                *_compare(state["model"], to_json(_shape_of(self.model))),
+                *_compare(state["training"], to_json(self.config)),
+            ]
+            step = state["step"]
+        except (KeyError, TypeError, AttributeError):
+            raise CheckpointError(f"{newest}: state.json is damaged") from None
+        if not isinstance(step, int) or step < 1:
+            raise CheckpointError(f"{newest}: state.json is damaged: step is {step!r}")
+        for name, before, now in pairs:
+            if before != now and name not in _FREE:
+                raise ValueError(
+                    f"train: {name} is {now}, but the run in {self.folder} has {before}; go on "
+                    "with the same, or start a run in another folder"
+                )
+
+
+def _compare(before: dict, now: dict):
+    return [(name, before[name], now[name]) for name in now]
+
+
+def _shape_of(model: GPT) -> ModelConfig:
+    return ModelConfig(
+        embed_dim=model.token_embedding.embedding_dim,
+        num_layers=len(model.blocks),
+        num_heads=model.blocks[0].attention.num_heads,
+        max_seq_len=model.max_seq_len,
+        dropout_prob=model.dropout.p,
+        tie_weights=model.head.weight is model.token_embedding.weight,
+    )
+
+
+def _first_character(vocabulary: data.CharVocabulary) -> str:
+    """A line's end, after which a new speech starts, where the corpus has one."""
+    return "\n" if "\n" in vocabulary.characters else vocabulary.characters[0]
