@@ -5,8 +5,8 @@ import click
 from tinygpt import __version__
 from tinygpt.commands.corpus import data
 from tinygpt.commands.exercises import lab
-from tinygpt.commands.train import train
 from tinygpt.commands.generate import generate
+from tinygpt.commands.train import train
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -15,5 +15,5 @@ def tinygpt() -> None:
     """The companion of The Executable GPT."""
 
 
-for command in (data, generate, lab):
+for command in (data, generate, lab, train):
     tinygpt.add_command(command)
