@@ -41,6 +41,17 @@ CHAPTERS: tuple[Listed, ...] = (
         },
     ),
     Listed(
+        "gpt",
+        "The GPT in PyTorch",
+        {
+            "causal_attention": "Attention, written out and fused",
+            "init_weights": "How small the weights start",
+            "gpt_model": "The whole decoder",
+            "tie_weights": "Weight tying",
+            "count_parameters": "Counting",
+        },
+    ),
+    Listed(
         "decoding",
         "Decoding",
         {
