@@ -52,6 +52,17 @@ CHAPTERS: tuple[Listed, ...] = (
         },
     ),
     Listed(
+        "shakespeare",
+        "Milestone: TinyGPT on Shakespeare",
+        {
+            "get_batch": "Windows and targets",
+            "bigram_loss": "What counting achieves",
+            "estimate_loss": "Measuring without disturbing",
+            "learning_rate": "The learning rate",
+            "train_step": "One step",
+        },
+    ),
+    Listed(
         "decoding",
         "Decoding",
         {
