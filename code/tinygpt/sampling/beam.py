@@ -91,7 +91,7 @@ def _lengthened(model, beams, num_beams) -> list[tuple[list[int], float]]:
 
     The given texts are of one length, so their log probabilities rank as their scores do.
     """
-    logits = last_logits(model, [tokens for tokens, _ in beams]).to("cpu", torch.float64)
+    logits = last_logits(model, [tokens for tokens, _ in beams]).cpu().double()
     if not logits.amax(dim=-1).isfinite().all():
         raise ValueError("beam_search: logits must be finite; check the model's weights")
     so_far = torch.tensor([log_probability for _, log_probability in beams], dtype=torch.float64)

@@ -80,7 +80,7 @@ def next_token_probabilities(
         ValueError: a row has no finite highest score, or an argument is out of range.
     """
     temperature = number("next_token_probabilities", "temperature", temperature, low=0.0)
-    logits = logits.detach().to("cpu", torch.float64)
+    logits = logits.detach().cpu().double()
     highest = _highest("next_token_probabilities", logits)  # (..., 1)
     if temperature == 0:
         best = logits.argmax(dim=-1)
