@@ -1,20 +1,62 @@
-"""`python -m tests.bench` prints the ratios; `python -m tests.bench train` trains for minutes."""
+"""`python -m tests.bench` measures and writes assets/speed.json; `… train` trains for minutes."""
 
+import datetime
+import json
+import os
+import platform
 import sys
+from pathlib import Path
 
-from tests.bench import train_scratch, train_step
+import numpy as np
+import torch
+from tinygpt.files import write_whole
 
-BENCHES = {"step": train_step.main, "train": train_scratch.main}
+from tests.bench import generation, train_scratch, train_step
+
+RESULTS = Path(__file__).parents[2] / "assets" / "speed.json"
 
 
 def main(names):
-    """Run the named benches; the fast one when none is named."""
-    for name in names or ["step"]:
-        if name not in BENCHES:
-            raise SystemExit(
-                f"tests.bench: {name!r} is not a bench; choose from {', '.join(BENCHES)}"
-            )
-        BENCHES[name]()
+    """Run the fast benches, or the long one when it is named."""
+    if names == ["train"]:
+        train_scratch.main()
+    elif names:
+        raise SystemExit(f"tests.bench: {names[0]!r} is not a bench; there is train, or nothing")
+    else:
+        report(write())
+
+
+def write() -> dict:
+    """Measure everything and keep it for the book's page on speed."""
+    results = {
+        "date": datetime.date.today().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "threads": torch.get_num_threads(),
+        "versions": {
+            "Python": platform.python_version(),
+            "NumPy": np.__version__,
+            "PyTorch": torch.__version__.partition("+")[0],
+        },
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "training": train_step.measure(),
+        "generation": generation.measure(),
+    }
+    text = json.dumps(results, indent=2) + "\n"
+    write_whole("bench", RESULTS, text.encode("utf-8"))
+    return results
+
+
+def report(results: dict):
+    """Print the speeds and the ratios that are wanted."""
+    training, writing = results["training"], results["generation"]
+    machine, threads, load = (results[key] for key in ("machine", "threads", "load"))
+    print(f"{machine}, {threads} threads, load {load} at the start")
+    for title, speeds in [("training", training), ("generation", writing)]:
+        for name, speed in speeds.items():
+            print(f"{title:>11}  {name:<20} {speed:>9,.0f} tokens/s")
+    rival = training["nanoGPT's idiom"]
+    print(f"PyTorch / nanoGPT's idiom: {training['PyTorch'] / rival:.2f} (at least 1.00 wanted)")
+    print(f"NumPy / nanoGPT's idiom:   {training['NumPy'] / rival:.2f} (at least 0.50 wanted)")
 
 
 main(sys.argv[1:])

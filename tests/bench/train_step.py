@@ -1,7 +1,7 @@
-"""One training step of the NumPy GPT, and of the same model in plain PyTorch.
+"""Training with nanoGPT's setting for a laptop: this book's two engines, and nanoGPT's idiom.
 
-4 layers, 128 wide, 4 heads, 65 tokens, 64 positions, batch 12, AdamW: nanoGPT's setting for a
-laptop. Both start from the same weights, use the same number of threads and take turns.
+4 layers, 128 wide, 4 heads, 64 positions, batch 12. All three train on the same text with
+batches of the same size, use the same number of threads, and take turns.
 """
 
 import statistics
@@ -9,61 +9,76 @@ import time
 
 import numpy as np
 import torch
-from tinygpt.scratch import GPT, AdamW
+from tinygpt import data, scratch, training
+from tinygpt.scratch import AdamW, clip_grad_norm
 
-from tests.tinygpt.plain_gpt import PlainGPT
+from tests.bench.idiom import Idiom, Trainer
 
-VOCAB, WIDTH, LAYERS, HEADS, LENGTH, BATCH = 65, 128, 4, 4, 64, 12
+SHAPE = training.ModelConfig()
+CONFIG = training.PRESETS["shakespeare-char"].training
+BATCH, LENGTH = CONFIG.batch_size, SHAPE.max_seq_len
 
 
-def measure(rounds: int = 15, steps: int = 5, at_most: float = 60.0) -> tuple[float, float]:
-    """Return the seconds that a step takes, in NumPy and in PyTorch: medians over all rounds.
+def measure(rounds: int = 9, steps: int = 20, at_most: float = 120.0) -> dict[str, float]:
+    """Return tokens per second of each contestant: the median over all rounds.
 
     On a busy machine, fewer rounds: no new one begins after `at_most` seconds.
     """
-    rng = np.random.default_rng(0)
-    tokens, targets = rng.integers(0, VOCAB, (2, BATCH, LENGTH))
-    model = GPT(VOCAB, WIDTH, LAYERS, HEADS, LENGTH, dropout_prob=0.0, seed=0)
-    rival = PlainGPT(VOCAB, WIDTH, LAYERS, HEADS, LENGTH)
-    rival.load_state_dict({name: torch.tensor(a) for name, a in model.state_dict().items()})
-    optimizer = AdamW(model.parameters(), lr=1e-3)
-    rival_optimizer = torch.optim.AdamW(rival.parameters(), lr=1e-3)
-    torch_tokens, torch_targets = torch.tensor(tokens), torch.tensor(targets)
+    corpus = data.load_corpus("shakespeare")
+    contestants = {
+        "PyTorch": _pytorch(corpus),
+        "nanoGPT's idiom": _idiom(corpus),
+        "NumPy": _numpy(corpus),
+    }
+    speeds = {name: [] for name in contestants}
+    deadline = time.perf_counter() + at_most
+    for number in range(rounds + 1):
+        if number > 3 and time.perf_counter() > deadline:
+            break
+        for name, train in contestants.items():
+            start = time.perf_counter()
+            losses = train(steps)
+            speeds[name].append(steps * BATCH * LENGTH / (time.perf_counter() - start))
+            if not 1.0 < losses < 5.0:
+                raise AssertionError(f"{name}: does not train, loss {losses}")
+    return {name: statistics.median(each[1:]) for name, each in speeds.items()}  # 1 is warm-up
 
-    def numpy_step():
+
+def _pytorch(corpus):
+    model = training.build_model(SHAPE, len(corpus.vocabulary), CONFIG.seed)
+    updates = training.Updates(model, corpus, CONFIG)
+    number = iter(range(1, CONFIG.steps + 1))
+    return lambda steps: [updates.make(next(number)) for _ in range(steps)][-1].loss
+
+
+def _idiom(corpus):
+    model = Idiom(
+        len(corpus.vocabulary), SHAPE.embed_dim, SHAPE.num_layers, SHAPE.num_heads, LENGTH
+    )
+    trainer = Trainer(model, torch.tensor(corpus.train.astype(np.int64)), BATCH, LENGTH)
+    return lambda steps: [trainer.update() for _ in range(steps)][-1]
+
+
+def _numpy(corpus):
+    model = scratch.GPT(
+        len(corpus.vocabulary),
+        SHAPE.embed_dim,
+        SHAPE.num_layers,
+        SHAPE.num_heads,
+        LENGTH,
+        dropout_prob=0.0,
+        tie_weights=True,
+        seed=CONFIG.seed,
+    )
+    optimizer = AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1)
+    rng = np.random.default_rng(0)
+
+    def update() -> float:
         optimizer.zero_grad()
-        loss = model.loss(tokens, targets)
+        loss = model.loss(*data.random_batch(corpus.train, BATCH, LENGTH, rng))
         loss.backward()
+        clip_grad_norm(model.parameters(), 1.0)
         optimizer.step()
         return loss.item()
 
-    def torch_step():
-        rival_optimizer.zero_grad()
-        loss = rival.loss(torch_tokens, torch_targets)
-        loss.backward()
-        rival_optimizer.step()
-        return loss.item()
-
-    seconds = {numpy_step: [], torch_step: []}
-    for warm_up in range(3):
-        losses = numpy_step(), torch_step()
-        if abs(losses[0] - losses[1]) > 1e-3:
-            raise AssertionError(f"step {warm_up}: the two models differ, losses {losses}")
-    deadline = time.perf_counter() + at_most
-    while len(seconds[torch_step]) < rounds and time.perf_counter() < deadline:
-        for step, times in seconds.items():
-            start = time.perf_counter()
-            for _ in range(steps):
-                step()
-            times.append((time.perf_counter() - start) / steps)
-    return statistics.median(seconds[numpy_step]), statistics.median(seconds[torch_step])
-
-
-def main():
-    """Print both times and the ratio of throughputs."""
-    ours, theirs = measure()
-    print(
-        f"GPT training step, {torch.get_num_threads()} threads: "
-        f"NumPy {ours * 1e3:.1f} ms, PyTorch {theirs * 1e3:.1f} ms: "
-        f"{theirs / ours:.2f} x PyTorch's throughput (at least 0.50 wanted)"
-    )
+    return lambda steps: [update() for _ in range(steps)][-1]

@@ -1,16 +1,17 @@
 """Training: one loop for every model, on one machine or several.
 
-Read it in this order: `config`, `loop`, `optimizer`, `evaluation`; then `history`, `run` and
-`checkpoint`, which keep a run on the disk, and `devices` and `distributed`.
+Read it in this order: `config`, `loop`, `updates`, `optimizer`, `evaluation`; then `history`,
+`run` and `checkpoint`, which keep a run on the disk, and `devices` and `distributed`.
 """
 
 from tinygpt.training.checkpoint import CheckpointError, build_model, load_run
 from tinygpt.training.config import PRESETS, Config, ModelConfig, Preset
 from tinygpt.training.evaluation import evaluate
 from tinygpt.training.history import History, LogError
-from tinygpt.training.loop import TrainingError, train
+from tinygpt.training.loop import train
 from tinygpt.training.optimizer import configure_optimizer
 from tinygpt.training.shipped import pretrained
+from tinygpt.training.updates import TrainingError, Update, Updates
 
 __all__ = [
     "PRESETS",
@@ -21,6 +22,8 @@ __all__ = [
     "ModelConfig",
     "Preset",
     "TrainingError",
+    "Update",
+    "Updates",
     "build_model",
     "configure_optimizer",
     "evaluate",

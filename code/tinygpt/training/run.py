@@ -11,16 +11,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from torch import nn
-
 from tinygpt import data, sampling
 from tinygpt.files import checked_path, write_whole
 from tinygpt.models import GPT
 from tinygpt.training import checkpoint
 from tinygpt.training.checkpoint import CheckpointError
-from tinygpt.training.config import Config, ModelConfig, to_json
-from tinygpt.training.distributed import Workers
+from tinygpt.training.config import ModelConfig, to_json
 from tinygpt.training.history import History, Log, LogError
+from tinygpt.training.updates import Updates
 from tinygpt.validate import instance
 
 # What may differ when a run goes on: it changes where and how fast it computes.
@@ -30,19 +28,11 @@ _FREE = ("device", "compile")
 class Run:
     """Keeps a run on the disk and takes it up again; only the first process writes."""
 
-    def __init__(
-        self,
-        folder: str | os.PathLike,
-        model: nn.Module,
-        optimizer,
-        config: Config,
-        corpus: data.Corpus,
-        team: Workers,
-        command: str | None,
-    ):
+    def __init__(self, folder: str | os.PathLike, updates: Updates, command: str | None):
         self.folder = checked_path("train", folder)
-        self.model = instance("train", "model", model, GPT)
-        self.optimizer, self.config, self.corpus, self.team = optimizer, config, corpus, team
+        self.model = instance("train", "model", updates.model, GPT)
+        self.optimizer, self.config = updates.optimizer, updates.config
+        self.corpus, self.team = updates.corpus, updates.team
         self.command = command
         self._log: Log | None = None
 

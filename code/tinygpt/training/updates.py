@@ -1,0 +1,158 @@
+"""One update of the weights after another."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from tinygpt import data
+from tinygpt.scratch import CosineSchedule
+from tinygpt.training.config import Config
+from tinygpt.training.devices import autocast
+from tinygpt.training.distributed import Workers
+from tinygpt.training.evaluation import evaluate
+from tinygpt.training.optimizer import configure_optimizer
+
+
+class TrainingError(RuntimeError):
+    """A run that cannot go on."""
+
+
+class Update(NamedTuple):
+    """What an update found: the loss before it, its rate, and the gradient's length."""
+
+    loss: float
+    learning_rate: float
+    gradient_norm: float
+
+
+class Updates:
+    """What an update of the weights needs besides its number.
+
+    Args:
+        model: anything with `loss(tokens, targets)`, `max_seq_len` and `vocab_size`.
+        corpus: the text.
+        config: how to train; the device is the one that the model is on.
+        team: the processes that share each batch.
+
+    Raises:
+        ValueError: the corpus does not fit the model, or the batch does not divide.
+    """
+
+    def __init__(
+        self, model: nn.Module, corpus: data.Corpus, config: Config, team: Workers | None = None
+    ):
+        self.model, self.corpus, self.config = model, corpus, config
+        self.team = team or Workers()
+        self.share = self.team.share(config.batch_size)
+        self.block_size = _block_size(model, corpus, config)
+        self.device = next(model.parameters()).device
+        self.optimizer = configure_optimizer(model, config)
+        self.schedule = CosineSchedule(
+            config.learning_rate, config.steps, config.warmup_steps, config.min_learning_rate
+        )
+        loss = _Loss(model)
+        if config.compile:
+            loss = torch.compile(loss)
+        self.loss = DistributedDataParallel(loss) if self.team.size > 1 else loss
+        self.restart_clock()
+
+    def make(self, number: int) -> Update:
+        """Make update number 1, 2, … and return what it found.
+
+        Raises:
+            TrainingError: the loss is not a number; the weights are then as they were.
+        """
+        self.model.train()
+        rate = self.schedule(number - 1)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self._backward(number)
+        if not math.isfinite(loss):
+            raise TrainingError(
+                f"train: the loss is {loss} at step {number:,}; try a lower learning_rate, a "
+                "longer warm-up or a smaller clip"
+            )
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip).item()
+        self.optimizer.step()
+        self._tokens += self.config.batch_size * self.block_size * self.config.accumulation
+        return Update(loss, rate, norm)
+
+    def _backward(self, number: int) -> float:
+        """Leave the gradient of a step in the parameters and return the step's loss."""
+        of_this_process = np.random.SeedSequence([self.config.seed, number, self.team.rank])
+        torch.manual_seed(int(of_this_process.generate_state(1)[0]))  # dropout
+        rng = np.random.default_rng([self.config.seed, number])  # the same in all processes
+        total = torch.zeros((), device=self.device)
+        for remaining in reversed(range(self.config.accumulation)):
+            tokens, targets = self._batch(rng)
+            # Between processes gradients travel once an update, with its last batch.
+            waits = self.team.size > 1 and remaining
+            with self.loss.no_sync() if waits else nullcontext():
+                with autocast(self.device, self.config.precision):
+                    loss = self.loss(tokens, targets) / self.config.accumulation
+                loss.backward()
+            total += loss.detach()
+        return self.team.mean(total).item()
+
+    def _batch(self, rng: np.random.Generator) -> Iterator[Tensor]:
+        pair = data.random_batch(self.corpus.train, self.config.batch_size, self.block_size, rng)
+        return (torch.tensor(part[self.share], device=self.device) for part in pair)
+
+    def evaluate(self) -> tuple[float, float]:
+        """Return the loss on the training text and on the validation text."""
+        sizes = self.config.batch_size, self.block_size, self.config.eval_batches
+        texts = self.corpus.train, self.corpus.validation
+        with autocast(self.device, self.config.precision):
+            return tuple(evaluate(self.model, ids, *sizes, seed=self.config.seed) for ids in texts)
+
+    @property
+    def speed(self) -> float:
+        """Tokens per second since the clock was started."""
+        return self._tokens / (time.perf_counter() - self._since)
+
+    def restart_clock(self):
+        """Measure the speed from now on."""
+        self._since, self._tokens = time.perf_counter(), 0
+
+
+class _Loss(nn.Module):
+    """A model's loss as a module, which is what torch.compile and DDP wrap."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
+        return self.model.loss(tokens, targets)
+
+
+def _block_size(model, corpus: data.Corpus, config: Config) -> int:
+    """Return the length of a training sequence, or say why there can be none."""
+    if len(corpus.vocabulary) > model.vocab_size:
+        raise ValueError(
+            f"train: the corpus has {len(corpus.vocabulary)} different tokens, the model's "
+            f"vocab_size is {model.vocab_size}; build the model with "
+            "vocab_size=len(corpus.vocabulary)"
+        )
+    block_size = config.block_size or model.max_seq_len
+    if block_size > model.max_seq_len:
+        raise ValueError(
+            f"train: block_size={block_size} exceeds the model's max_seq_len={model.max_seq_len}"
+        )
+    for name in ("train", "validation"):
+        length = len(getattr(corpus, name))
+        if length <= block_size:
+            raise ValueError(
+                f"train: the {name} part of {corpus.name} has {length:,} tokens; "
+                f"block_size={block_size} needs at least {block_size + 1:,}; give a longer text "
+                "or a smaller block_size"
+            )
+    return block_size

@@ -1,0 +1,140 @@
+"""`tinygpt train` in a process of its own: killed, interrupted, shared, and given bad input."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tinygpt.commands import tinygpt
+from tinygpt.training.history import History
+
+pytestmark = pytest.mark.slow
+
+SMALL = ["--embed-dim", "16", "--num-layers", "1", "--num-heads", "2", "--block-size", "16"]
+SMALL += ["--batch-size", "4", "--eval-every", "20", "--eval-batches", "2"]
+SMALL += ["--sample-every", "0", "--device", "cpu", "--checkpoint-every", "10"]
+COMMAND = [sys.executable, "-m", "tinygpt", "train"]
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "fox.txt"
+    path.write_text("The quick brown fox jumps over the lazy dog.\n" * 100, encoding="utf-8")
+    return path
+
+
+def train(text, out, *options, start=()):
+    command = [*(start or COMMAND), "--corpus", str(text), "--out", str(out), *SMALL, *options]
+    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+
+
+def history(out) -> History:
+    return History.read(out / "log.csv")
+
+
+def steps_on_disk(out: Path) -> int:
+    names = [p.name for p in out.glob("checkpoint-*")] if out.is_dir() else []
+    return max((int(name.split("-")[1]) for name in names), default=0)
+
+
+def stop_when_kept(text, out, *options, number) -> int:
+    """Send a signal to a run once a checkpoint is on the disk; return its exit code."""
+    command = [*COMMAND, "--corpus", str(text), "--out", str(out), *SMALL, *options]
+    run = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not steps_on_disk(out) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    run.send_signal(number)
+    _, errors = run.communicate(timeout=120)
+    assert number == signal.SIGKILL or "Interrupted; go on with `tinygpt train" in errors
+    return run.returncode
+
+
+LONG = ["--steps", "200", "--dropout-prob", "0.1"]
+
+
+@pytest.fixture(scope="module")
+def whole(text, tmp_path_factory) -> Path:
+    """A run that nothing interrupts."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    done = train(text, out, *LONG)
+    assert done.returncode == 0 and "Done: validation loss" in done.stdout, done.stderr
+    return out
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+def test_a_killed_run_goes_on_to_the_same_losses(text, whole, tmp_path, number, code):
+    out = tmp_path / "cut"
+    assert stop_when_kept(text, out, *LONG, number=number) == code
+    assert 0 < steps_on_disk(out) < 200
+    done = train(text, out, *LONG, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert history(out).losses == history(whole).losses
+    assert history(out).validation_losses == history(whole).validation_losses
+    weights = [run / "checkpoint-000200/model.safetensors" for run in (out, whole)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_two_processes_train_as_one_does(text, tmp_path):
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    torchrun += ["--nproc-per-node", "2", *COMMAND[1:]]
+    options = ["--steps", "20", "--accumulation", "2"]
+    alone = train(text, tmp_path / "alone", *options)
+    shared = train(text, tmp_path / "shared", *options, start=torchrun)
+    assert alone.returncode == shared.returncode == 0, alone.stderr + shared.stderr
+    one, two = history(tmp_path / "alone"), history(tmp_path / "shared")
+    assert len(two.losses) == 20
+    np.testing.assert_allclose(two.losses, one.losses, atol=1e-4)
+    np.testing.assert_allclose(two.validation_losses, one.validation_losses, atol=1e-4)
+    assert shared.stdout.count("Done: validation loss") == 1
+
+
+def test_a_compiled_model_trains_alike(text, tmp_path):
+    plain = train(text, tmp_path / "plain", "--steps", "5")
+    compiled = train(text, tmp_path / "compiled", "--steps", "5", "--compile")
+    if compiled.returncode and "compiler" in compiled.stderr.lower():
+        pytest.skip(f"torch.compile needs a C++ compiler: {compiled.stderr.splitlines()[-1]}")
+    assert plain.returncode == compiled.returncode == 0, compiled.stderr
+    losses = [history(tmp_path / name).losses for name in ("plain", "compiled")]
+    np.testing.assert_allclose(*losses, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--preset", "gpt-5"], "--preset must be one of shakespeare-char, shakespeare-char-long"),
+        (["--steps", "0"], "steps must be a positive integer, got 0"),
+        (["--num-heads", "3"], "num_heads=3 does not divide embed_dim=16"),
+        (["--learning-rate", "nan"], "learning_rate must be a finite number"),
+        (["--device", "tpu"], "device must be auto, cpu, or one that is in this machine"),
+        (["--block-size", "5000"], "part of fox.txt has 4,050 tokens; block_size=5000 needs"),
+        (["--corpus", "nowhere.txt"], "nowhere.txt"),
+        (["--corpus", "empty.txt"], "empty.txt is empty"),
+        (["--corpus", "latin.txt"], "latin.txt"),
+        (["--resume"], "has no checkpoint"),
+        (["--out", "fox.txt"], "fox.txt"),
+    ],
+)
+def test_bad_input_is_one_sentence(text, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(text, "fox.txt")
+    Path("empty.txt").write_text("", encoding="utf-8")
+    Path("latin.txt").write_bytes("é".encode("latin-1") * 100)
+    arguments = ["train", "--corpus", "fox.txt", "--out", "run", *SMALL, "--quiet", *options]
+    result = CliRunner().invoke(tinygpt, arguments)
+    assert result.exit_code in (1, 2) and message in result.output
+    assert len(result.output.strip().splitlines()) == 1 and "Traceback" not in result.output
+
+
+def test_with_few_steps_the_warm_up_is_a_tenth_of_them(text, tmp_path):
+    done = train(text, tmp_path / "run", "--steps", "30", "--quiet")
+    assert done.returncode == 0 and done.stdout == "", done.stderr
+    rates = history(tmp_path / "run").learning_rates
+    assert rates[:3] == pytest.approx([1e-3 / 3, 2e-3 / 3, 1e-3]) and rates[3] == 1e-3
