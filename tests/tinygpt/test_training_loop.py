@@ -30,7 +30,9 @@ def settings(**options) -> training.Config:
 
 
 def test_a_model_learns_what_counting_cannot():
-    history = training.train(model(), corpus(), settings(steps=40, eval_every=20, learning_rate=0.02))
+    history = training.train(
+        model(), corpus(), settings(steps=40, eval_every=20, learning_rate=0.02)
+    )
     assert history.losses[0] == pytest.approx(math.log(3), abs=0.1)
     assert history.validation_losses[-1] < 0.5  # the letters alone: log 3 = 1.1
     assert history.eval_steps == [20, 40]
