@@ -74,7 +74,8 @@ def test_a_killed_run_goes_on_to_the_same_losses(text, whole, tmp_path, number, 
     out = tmp_path / "cut"
     assert stop_when_kept(text, out, *LONG, number=number) == code
     assert 0 < steps_on_disk(out) < 200
-    done = train(text, out, *LONG, "--resume")
+    resume = [*COMMAND, "--out", str(out), "--resume"]  # the run knows the rest
+    done = subprocess.run(resume, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert history(out).losses == history(whole).losses
     assert history(out).validation_losses == history(whole).validation_losses
@@ -131,6 +132,13 @@ def test_bad_input_is_one_sentence(text, tmp_path, monkeypatch, options, message
     result = CliRunner().invoke(tinygpt, arguments)
     assert result.exit_code in (1, 2) and message in result.output
     assert len(result.output.strip().splitlines()) == 1 and "Traceback" not in result.output
+
+
+def test_a_resumed_run_refuses_other_settings(whole):
+    arguments = ["train", "--out", str(whole), "--resume", "--quiet", "--batch-size", "8"]
+    result = CliRunner().invoke(tinygpt, arguments)
+    assert result.exit_code == 1
+    assert "batch_size is 8, but the run in" in result.output and "has 4" in result.output
 
 
 def test_with_few_steps_the_warm_up_is_a_tenth_of_them(text, tmp_path):

@@ -72,8 +72,9 @@ def train(
 ) -> None:
     """Train a GPT on text. Without options: on Shakespeare, in minutes.
 
-    Interrupt it with Ctrl-C whenever you like, and go on with --resume. To train with several
-    processes, put `torchrun --nproc-per-node 2 --no-python` in front of the command.
+    Interrupt it with Ctrl-C whenever you like, and go on with --resume, which takes all
+    settings from the run. To train with several processes, put
+    `torchrun --nproc-per-node 2 --no-python` in front of the command.
     """
     from tinygpt import data, training
 
@@ -82,15 +83,19 @@ def train(
             raise ValueError(
                 f"--preset must be one of {', '.join(training.PRESETS)}, got {preset!r}"
             )
-        chosen = training.PRESETS[preset]
+        folder = out or Path("runs") / preset
         given = {name: value for name, value in numbers.items() if value is not None}
+        if resume:
+            chosen = training.preset_of(folder)
+        else:
+            chosen = training.PRESETS[preset]
+            given = _with_defaults(chosen.training, given)
         shape, config = _settings(chosen, given)
         for name, value in [("device", device), ("precision", precision), ("compile", compile_)]:
             if value is not None:
                 config = replace(config, **{name: value})
         if tie is not None:
             shape = replace(shape, tie_weights=tie)
-        folder = out or Path("runs") / preset
         text = data.load_corpus(corpus or chosen.corpus, folder / "tokens")
         model = training.build_model(shape, len(text.vocabulary), config.seed)
         _say(
@@ -130,21 +135,24 @@ def train(
     )
 
 
-def _settings(preset, given: dict):
-    """The preset's model and training with the numbers that were given."""
-    from tinygpt import training
+def _with_defaults(config, given: dict) -> dict:
+    """Add a warm-up and a last rate that fit the steps and the rate that were given."""
+    steps = given.get("steps", config.steps)
+    rate = given.get("learning_rate", config.learning_rate)
+    return {
+        "warmup_steps": min(config.warmup_steps, max(steps // 10, 0)),
+        "min_learning_rate": min(config.min_learning_rate, rate / 10),
+    } | given
 
-    steps = given.get("steps", preset.training.steps)
-    rate = given.get("learning_rate", preset.training.learning_rate)
-    given.setdefault("warmup_steps", min(preset.training.warmup_steps, max(steps // 10, 0)))
-    given.setdefault("min_learning_rate", min(preset.training.min_learning_rate, rate / 10))
+
+def _settings(preset, given: dict):
+    """Return the preset's model and training with the numbers that were given."""
     shape = preset.model
     if "block_size" in given:
         shape = replace(shape, max_seq_len=given.pop("block_size"))
-    of_model = {field.name for field in fields(training.ModelConfig)}
+    of_model = {field.name for field in fields(shape)}
     shape = replace(shape, **{k: v for k, v in given.items() if k in of_model})
-    rest = {k: v for k, v in given.items() if k not in of_model}
-    return shape, replace(preset.training, **rest)
+    return shape, replace(preset.training, **{k: v for k, v in given.items() if k not in of_model})
 
 
 def _command() -> str:

@@ -29,6 +29,7 @@ class Corpus:
         train: the numbers to train on, the smallest unsigned integers that hold them.
         validation: those that follow, to measure the model on.
         digest: the SHA-256 of the whole text as UTF-8. Another digest is another text.
+        source: what `load_corpus` was asked for, so that a run can be taken up again.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Corpus:
     train: Integer[np.ndarray, " N1"]
     validation: Integer[np.ndarray, " N2"]
     digest: str
+    source: str = ""
 
 
 def load_corpus(
@@ -75,7 +77,8 @@ def load_corpus(
     else:
         folder = _path("folder", folder)
         ids = tokens.kept_tokens(folder, pieces, vocabulary, length, digest)
-    return Corpus(name, vocabulary, *train_val_split(ids, train_fraction), digest)
+    split = train_val_split(ids, train_fraction)
+    return Corpus(name, vocabulary, *split, digest, source=os.fspath(source))
 
 
 def _open(source) -> tuple[str, tokens.Pieces]:

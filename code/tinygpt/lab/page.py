@@ -59,8 +59,7 @@ def workflow(chapter: str) -> None:
         "as you like:",
         f"```bash\n{block}\n```",
         "In a notebook the same checks take the thing itself:",
-        f'```python\nlab.check("{first.name}", {first.symbol})\n'
-        f'lab.hint("{first.name}")\n```',
+        f'```python\nlab.check("{first.name}", {first.symbol})\nlab.hint("{first.name}")\n```',
     )
 
 

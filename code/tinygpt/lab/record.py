@@ -141,4 +141,3 @@ def write_beside(path: Path, text: str) -> None:
     finally:
         if beside is not None:
             beside.unlink(missing_ok=True)
-

@@ -4,7 +4,7 @@ Read it in this order: `config`, `loop`, `updates`, `optimizer`, `evaluation`; t
 `run` and `checkpoint`, which keep a run on the disk, and `devices` and `distributed`.
 """
 
-from tinygpt.training.checkpoint import CheckpointError, build_model, load_run
+from tinygpt.training.checkpoint import CheckpointError, build_model, load_run, preset_of
 from tinygpt.training.config import PRESETS, Config, ModelConfig, Preset
 from tinygpt.training.evaluation import evaluate
 from tinygpt.training.history import History, LogError
@@ -28,6 +28,7 @@ __all__ = [
     "configure_optimizer",
     "evaluate",
     "load_run",
+    "preset_of",
     "pretrained",
     "train",
 ]

@@ -18,7 +18,7 @@ from torch import nn
 from tinygpt.data import CharVocabulary
 from tinygpt.files import read_safetensors
 from tinygpt.models import GPT, load, save
-from tinygpt.training.config import ModelConfig, from_json
+from tinygpt.training.config import Config, ModelConfig, Preset, from_json
 
 _NAME = re.compile(r"checkpoint-(\d{6,})")
 _MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -97,6 +97,24 @@ def read_state(checkpoint: Path) -> dict[str, Any]:
         CheckpointError: the file is not there, or is not what was written.
     """
     return read_json(checkpoint / "state.json")
+
+
+def preset_of(run: str | os.PathLike) -> Preset:
+    """Return the setting that a run was started with, to go on with it.
+
+    Raises:
+        CheckpointError: there is no checkpoint, or it is damaged.
+    """
+    checkpoint = newest_checkpoint(run)
+    state = read_state(checkpoint)
+    try:
+        return Preset(
+            state["corpus"]["source"],
+            from_json(ModelConfig, state["model"], "model"),
+            from_json(Config, state["training"], "training"),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{checkpoint}: state.json is damaged: {error}") from None
 
 
 def load_run(run: str | os.PathLike) -> tuple[GPT, CharVocabulary, dict[str, Any]]:

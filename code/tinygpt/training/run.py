@@ -124,7 +124,11 @@ class Run:
             "command": self.command,
             "model": to_json(_shape_of(self.model)),
             "training": to_json(self.config),
-            "corpus": {"name": self.corpus.name, "digest": self.corpus.digest},
+            "corpus": {
+                "name": self.corpus.name,
+                "source": self.corpus.source,
+                "digest": self.corpus.digest,
+            },
             "train_loss": history.train_losses[-1] if evaluated else None,
             "validation_loss": history.validation_losses[-1] if evaluated else None,
             "vocabulary": json.loads(self.corpus.vocabulary.to_json()),

@@ -114,8 +114,7 @@ def test_context_generate(generate):
     out = _run(generate, gpt, prompt, 6, temperature=0)
     require(
         np.array_equal(out, expected),
-        f"A small GPT at temperature 0 should write {expected[0].tolist()}, "
-        f"got {out[0].tolist()}",
+        f"A small GPT at temperature 0 should write {expected[0].tolist()}, got {out[0].tolist()}",
     )
 
 
