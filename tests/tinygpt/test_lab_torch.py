@@ -9,6 +9,8 @@ from tinygpt import lab
 from tinygpt.lab import measures_torch
 from tinygpt.lab.definitions import CheckFailed, Exercise
 from tinygpt.lab.grading import FAILED, OPEN, grade
+from tinygpt.lab.isolation import check_file
+from tinygpt.lab.listing import solution_text, source_text, start_text
 from torch import nn
 
 
@@ -151,6 +153,29 @@ def test_measures_of_a_module():
     with pytest.raises(CheckFailed, match="got no graph$"):
         measures_torch.has_graph("Twice", torch.ones(2))
     measures_torch.has_graph("Twice", module.inner(torch.ones(2)))
+
+
+def checked_file(tmp_path, answer):
+    """The result for a student's file in which causal_attention is this text."""
+    chapter, exercise = lab.find_chapter("gpt"), lab.exercise("causal_attention")
+    path = tmp_path / chapter.file_name
+    text = start_text(chapter).replace(source_text(exercise.stub), answer)
+    path.write_text(text, encoding="utf-8")
+    return check_file(chapter, exercise, path)
+
+
+def test_a_file_is_checked_in_a_process_of_its_own(tmp_path):
+    """PyTorch and its libraries do not count against the file's memory."""
+    result = checked_file(tmp_path, solution_text(lab.exercise("causal_attention")))
+    assert result.passed, result.message
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux")
+def test_a_file_that_takes_all_memory_is_stopped(tmp_path):
+    answer = "def causal_attention(query, key, value):\n    return torch.ones(5 * 1024**3 // 4)"
+    message = checked_file(tmp_path, answer).message
+    assert message.startswith("causal_attention asks for more memory than there is (line ")
 
 
 def test_the_lab_and_the_first_chapter_do_without_pytorch(tmp_path):
