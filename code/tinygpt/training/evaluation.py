@@ -1,18 +1,17 @@
 """The loss of a model on text it is not trained on."""
 
 from collections.abc import Iterable
-from contextlib import contextmanager
 
 import numpy as np
 import torch
 from torch import nn
 
 from tinygpt import data
+from tinygpt.sampling.decoder import evaluating
 from tinygpt.shapes import Integer
 from tinygpt.validate import instance, integer, positive_integer
 
 
-@torch.no_grad()
 def evaluate(
     model: nn.Module,
     ids: Integer[np.ndarray, " N"],
@@ -47,21 +46,9 @@ def evaluate(
         )
     device = next(model.parameters()).device
     total, count = 0.0, 0
-    with evaluation_mode(model):
+    with evaluating(model):
         for pair in pairs:
             tokens, targets = (torch.as_tensor(part, device=device) for part in pair)
             total += model.loss(tokens, targets).item() * targets.numel()
             count += targets.numel()
     return total / count
-
-
-@contextmanager
-def evaluation_mode(model: nn.Module):
-    """Switch dropout off inside the context; afterwards every part is as it was."""
-    before = [(part, part.training) for part in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for part, training in before:
-            part.training = training
