@@ -119,7 +119,7 @@ def test_a_compiled_model_trains_alike(text, tmp_path):
         (["--corpus", "nowhere.txt"], "nowhere.txt"),
         (["--corpus", "empty.txt"], "empty.txt is empty"),
         (["--corpus", "latin.txt"], "latin.txt"),
-        (["--resume"], "has no checkpoint"),
+        (["--resume"], "run is not there; `tinygpt train --out run` makes one"),
         (["--out", "fox.txt"], "fox.txt"),
     ],
 )

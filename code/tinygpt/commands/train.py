@@ -127,12 +127,13 @@ def train(
         training.LogError,
     ) as error:
         raise click.ClickException(str(error)) from None
-    _say(
-        quiet,
-        f"Done: validation loss {history.validation_losses[-1]:.3f} after {config.steps:,} "
-        f"steps; see {folder / 'loss.png'}.\n"
-        f"Next: tinygpt generate --run {shlex.quote(str(folder))}",
-    )
+    if history.validation_losses:  # the first process has measured them
+        _say(
+            quiet,
+            f"Done: validation loss {history.validation_losses[-1]:.3f} after {config.steps:,} "
+            f"steps; see {folder / 'loss.png'}.\n"
+            f"Next: tinygpt generate --run {shlex.quote(str(folder))}",
+        )
 
 
 def _with_defaults(config, given: dict) -> dict:

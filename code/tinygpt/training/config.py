@@ -76,7 +76,7 @@ class Config:
         if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
             raise ValueError(f"Config: betas must be two numbers, got {self.betas!r}")
         betas = tuple(probability("Config", "betas", beta) for beta in self.betas)
-        object.__setattr__(self, "betas", betas)  # JSON makes a list of it
+        object.__setattr__(self, "betas", betas)
         if self.precision not in PRECISIONS:
             raise ValueError(
                 f"Config: precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}"
@@ -138,4 +138,5 @@ def from_json(kind: type, data: object, where: str):
     known = {field.name for field in fields(kind)}
     if not isinstance(data, dict) or data.keys() != known:
         raise ValueError(f"{where} is damaged: it needs exactly the fields {', '.join(known)}")
-    return kind(**data)
+    # JSON has no tuples.
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
