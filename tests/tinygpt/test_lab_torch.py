@@ -164,6 +164,7 @@ def checked_file(tmp_path, answer):
     return check_file(chapter, exercise, path)
 
 
+@pytest.mark.slow
 def test_a_file_is_checked_in_a_process_of_its_own(tmp_path):
     """PyTorch and its libraries do not count against the file's memory."""
     result = checked_file(tmp_path, solution_text(lab.exercise("causal_attention")))
