@@ -19,7 +19,7 @@ def trained(tmp_path_factory):
     (folder.parent / "rain.txt").write_text(TEXT, encoding="utf-8")
     corpus = data.load_corpus(str(folder.parent / "rain.txt"))
     model = models.GPT(len(corpus.vocabulary), 16, 1, 2, 16, dropout_prob=0.0, seed=0)
-    config = training.Config(steps=30, batch_size=8, warmup_steps=5, eval_every=30, device="cpu")
+    config = training.Config(steps=8, batch_size=8, warmup_steps=2, eval_batches=1, device="cpu")
     training.train(model, corpus, config, folder)
     return folder
 
