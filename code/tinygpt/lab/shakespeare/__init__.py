@@ -130,6 +130,7 @@ CHAPTER = Chapter(
             book=solutions.train_step,
             checks=(
                 checks_training.test_unit_train_step,
+                checks_training.test_memory_train_step,
                 checks_training.test_again_train_step,
                 checks_training.test_clip_train_step,
                 checks_training.test_loss_train_step,

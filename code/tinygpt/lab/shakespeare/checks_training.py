@@ -60,17 +60,27 @@ def test_unit_estimate_loss(estimate_loss):
 
 
 def test_mode_estimate_loss(estimate_loss):
-    """The model is afterwards in the mode in which it was before."""
+    """The model is afterwards in the mode in which it was before, and so is chance."""
     for training, before, other in [
         (True, "training", "in eval mode"),
         (False, "in eval mode", "training"),
     ]:
         model = _NotingGPT().train(training)
+        torchs, numpys = torch.get_rng_state(), np.random.get_state()[1].copy()
         estimate_loss(model, _IDS, 2, 8, 2)
+        undisturbed = {
+            "PyTorch's": torch.equal(torch.get_rng_state(), torchs),
+            "NumPy's": np.array_equal(np.random.get_state()[1], numpys),
+        }
         require(
             all(part.training == training for part in model.modules()),
             f"The model was {before} before; it should be again, and is {other}",
         )
+        for whose, same in undisturbed.items():
+            require(
+                same,
+                f"Measuring should leave {whose} shared random numbers as they were; it moved them",
+            )
     require(torch.is_grad_enabled(), "Graphs should be recorded again afterwards; they are not")
 
 
@@ -106,24 +116,70 @@ class _NotingSGD(torch.optim.SGD):
         return super().step(closure)
 
 
+class _TracedGPT(models.GPT):
+    """A GPT that notes each forward with its shape and mode, and each backward."""
+
+    def __init__(self):
+        super().__init__(10, 8, 1, 2, max_seq_len=8, dropout_prob=0.0, seed=0)
+        self.events, self.shapes, self.modes = "", [], []
+
+    def forward(self, tokens):
+        logits = super().forward(tokens)
+        self.events += "f"
+        self.shapes.append(tuple(tokens.shape))
+        self.modes.append(self.training and self.dropout.training)
+        if logits.requires_grad:
+            logits.register_hook(self._note_backward)
+        return logits
+
+    def _note_backward(self, gradient):
+        self.events += "b"
+
+
 def _setting(lr, batches=4):
-    model = models.GPT(10, 8, 1, 2, max_seq_len=8, dropout_prob=0.0, seed=0)
+    model = _TracedGPT()
     generator = torch.Generator().manual_seed(0)
     tokens = torch.randint(10, (batches, 2, 9), generator=generator)
     pairs = [(rows[:, :-1], rows[:, 1:]) for rows in tokens]
     model.loss(tokens[:, :, :-1].flatten(0, 1), tokens[:, :, 1:].flatten(0, 1)).backward()
     expected = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
     model.zero_grad()
+    model.events, model.shapes, model.modes = "", [], []
     return model, _NotingSGD(list(model.parameters()), lr), pairs, expected
 
 
 def test_unit_train_step(train_step):
     """One step, with the mean gradient of all batches."""
     model, optimizer, pairs, expected = _setting(lr=0.1)
-    train_step(model, optimizer, pairs, 1e9)
+    train_step(model, optimizer, pairs, 10.0)
     steps = len(optimizer.gradients)
     require(steps == 1, f"4 small batches should make one step of the optimizer, got {steps}")
     _is_mean(optimizer.gradients[0], expected, "The gradient should be the mean over 4 batches")
+
+
+def test_memory_train_step(train_step):
+    """One small batch at a time is in memory, and the model stays in training mode."""
+    model, optimizer, pairs, _ = _setting(lr=0.1)
+    train_step(model, optimizer, pairs, 10.0)
+    other = [shape for shape in model.shapes if shape != (2, 8)]
+    require(
+        not other,
+        f"The model should be given one small batch of shape (2, 8) at a time, got {other[:1]}",
+    )
+    before = model.events.split("b", 1)[0].count("f")
+    require(
+        before == 1,
+        "Each small batch should have its backward before the next one is asked for; the first "
+        f"backward came after {before} of them",
+    )
+    require(
+        all(model.modes),
+        "The model should be in training mode while it trains; it was in eval mode",
+    )
+    require(
+        all(part.training for part in model.modules()),
+        "The model should still be in training mode after the step; it is in eval mode",
+    )
 
 
 def test_again_train_step(train_step):

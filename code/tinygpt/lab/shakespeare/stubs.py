@@ -66,8 +66,8 @@ def estimate_loss(model, ids, batch_size, block_size, batches, seed=0):
         seed: fixes the draws, with np.random.default_rng(seed).
 
     Returns:
-        The mean of the batches' losses, a float. Dropout is off meanwhile and no graph is
-        recorded.
+        The mean of the batches' losses, a float. Dropout is off meanwhile, no graph is
+        recorded, and the shared random numbers of PyTorch and NumPy are not touched.
     """
     raise NotImplementedError
 

@@ -60,6 +60,18 @@ def not_smoothed(train, validation, vocab_size, smoothing=0.1):
     return float(-np.log(p[validation[:-1], validation[1:]]).mean())
 
 
+def last_token_counted(train, validation, vocab_size, smoothing=0.1):
+    before = np.bincount(train, minlength=vocab_size)[:, None]
+    p = (_counts(train, vocab_size) + smoothing) / (before + smoothing * vocab_size)
+    return float(-np.log(p[validation[:-1], validation[1:]]).mean())
+
+
+def perplexity(train, validation, vocab_size, smoothing=0.1):
+    counts = _counts(train, vocab_size) + smoothing
+    p = counts / counts.sum(axis=1, keepdims=True)
+    return float(np.exp(-np.log(p[validation[:-1], validation[1:]]).mean()))
+
+
 def bytes_overflow(train, validation, vocab_size, smoothing=0.1):
     pairs = train[:-1] * vocab_size + train[1:]
     counts = np.bincount(pairs, minlength=vocab_size**2).reshape(vocab_size, vocab_size)
@@ -72,7 +84,7 @@ MISTAKES = (
     Mistake(
         "joint",
         joint,
-        "After counting [0, 1, 0, 1, 0, 2] with smoothing 1, the pairs of [0, 1, 0] should "
+        "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should "
         "cost 0.602 nats on average, got 1.540",
         "The counts are divided by their total, which gives the probability of the pair and "
         "not that of its second token. Whoever predicts knows the first one. Divide each row by "
@@ -82,8 +94,8 @@ MISTAKES = (
     Mistake(
         "over_columns",
         over_columns,
-        "After counting [0, 1, 0, 1, 0, 2] with smoothing 1, the pairs of [0, 1, 0] should "
-        "cost 0.602 nats on average, got 0.511",
+        "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should "
+        "cost 0.602 nats on average, got 0.847",
         "Each column sums to 1, so this is the probability of the token *before*. The row is "
         "the token that is known, and the row has to sum to 1: `axis=1`, with `keepdims=True` so "
         "that it divides row by row.",
@@ -92,7 +104,7 @@ MISTAKES = (
     Mistake(
         "in_bits",
         in_bits,
-        "After counting [0, 1, 0, 1, 0, 2] with smoothing 1, the pairs of [0, 1, 0] should "
+        "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should "
         "cost 0.602 nats on average, got 0.868",
         "`np.log2` measures in bits, and PyTorch's cross-entropy in nats. One nat is 1.44 bits, "
         "so a baseline in bits is easy to beat by mistake. Use `np.log`.",
@@ -101,7 +113,7 @@ MISTAKES = (
     Mistake(
         "summed",
         summed,
-        "After counting [0, 1, 0, 1, 0, 2] with smoothing 1, the pairs of [0, 1, 0] should "
+        "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should "
         "cost 0.602 nats on average, got 1.204",
         "The surprise is added up over the text, so it grows with its length. A loss per token "
         "can be compared between texts: take the mean.",
@@ -110,7 +122,7 @@ MISTAKES = (
     Mistake(
         "counted_once",
         counted_once,
-        "After counting [0, 1, 0, 1, 0, 2] with smoothing 1, the pairs of [0, 1, 0] should "
+        "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should "
         "cost 0.602 nats on average, got 0.805",
         "`counts[a, b] += 1` with arrays of places adds 1 to each place once, however often it "
         "is named. So a pair seen a thousand times counts as one. `np.bincount` of "
@@ -119,7 +131,7 @@ MISTAKES = (
     Mistake(
         "on_the_training_text",
         on_the_training_text,
-        "After counting [0, 1, 0, 1, 0, 2] with smoothing 1, the pairs of [0, 1, 0] should "
+        "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should "
         "cost 0.602 nats on average, got 0.701",
         "The loss is measured on the text that was counted. A table that has seen the answers "
         "looks better than it is, the more so the larger it is. Measure on the validation "
@@ -129,7 +141,7 @@ MISTAKES = (
     Mistake(
         "smoothed_above_only",
         smoothed_above_only,
-        "After counting [0, 1, 0, 1, 0, 2] with smoothing 1, the pairs of [0, 1, 0] should "
+        "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should "
         "cost 0.602 nats on average, got -0.203",
         "The counts are smoothed and the sums they are divided by are not, so each row sums to "
         "more than 1 and the loss is too good, here even below zero. Smooth first, then divide "
@@ -139,11 +151,30 @@ MISTAKES = (
     Mistake(
         "not_smoothed",
         not_smoothed,
-        "After counting [0, 1, 0, 1, 0, 2] with smoothing 1, the pairs of [0, 1, 0] should "
+        "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should "
         "cost 0.602 nats on average, got 0.203",
         "Nothing is added to the counts. A pair that the training text never holds then has the "
         "probability 0 and costs an infinite loss, and one such pair in the validation text is "
         "enough. Add `smoothing` to every count.",
+        (_counts,),
+    ),
+    Mistake(
+        "last_token_counted",
+        last_token_counted,
+        "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should "
+        "cost 0.602 nats on average, got 0.679",
+        "The sums are counts of single tokens, and the last token of the text is among them, "
+        "though nothing follows it. Its row then sums to less than 1. Divide each row by the sum "
+        "of that row.",
+        (_counts,),
+    ),
+    Mistake(
+        "perplexity",
+        perplexity,
+        "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should "
+        "cost 0.602 nats on average, got 1.826",
+        "This is the exponential of the loss, the perplexity: how many equally likely tokens "
+        "would surprise as much. The loss itself was asked for, so leave out `np.exp`.",
         (_counts,),
     ),
     Mistake(

@@ -83,6 +83,17 @@ def a_tensor(model, ids, batch_size, block_size, batches, seed=0):
     return torch.stack(losses).mean()
 
 
+@torch.no_grad()
+def seeds_everything(model, ids, batch_size, block_size, batches, seed=0):
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(torch.randint(2**31, ()).item())
+    was_training = model.training
+    model.eval()
+    losses = [_loss(model, ids, batch_size, block_size, rng).item() for _ in range(batches)]
+    model.train(was_training)
+    return sum(losses) / batches
+
+
 MISTAKES = (
     Mistake(
         "with_dropout",
@@ -109,6 +120,15 @@ MISTAKES = (
         "The model is put into training mode whatever it was in before. Whoever measures a "
         "model that is in eval mode gets it back with dropout on, and the text it then writes "
         "is worse. Put back what `model.training` said.",
+        (_loss,),
+    ),
+    Mistake(
+        "seeds_everything",
+        seeds_everything,
+        "Measuring should leave PyTorch's shared random numbers as they were; it moved them",
+        "`torch.manual_seed` sets the random numbers of the whole program, those of dropout "
+        "among them. After each measurement the training then drops the same features again. "
+        "Draw from a generator of your own, `np.random.default_rng(seed)`.",
         (_loss,),
     ),
     Mistake(

@@ -1,5 +1,6 @@
 """Wrong steps of training."""
 
+import torch
 from torch import nn
 
 from tinygpt.lab.definitions import Mistake
@@ -108,6 +109,65 @@ def graphs_kept(model, optimizer, batches, clip):
     return total
 
 
+def always_scaled(model, optimizer, batches, clip):
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in batches:
+        loss = model.loss(inputs, targets) / len(batches)
+        loss.backward()
+        total += loss.item()
+    length = torch.stack([p.grad.norm() for p in model.parameters()]).norm()
+    for p in model.parameters():
+        p.grad *= clip / length
+    optimizer.step()
+    return total
+
+
+def clipped_in_the_loop(model, optimizer, batches, clip):
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in batches:
+        loss = model.loss(inputs, targets) / len(batches)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
+        total += loss.item()
+    optimizer.step()
+    return total
+
+
+def one_large_batch(model, optimizer, batches, clip):
+    optimizer.zero_grad()
+    inputs, targets = (torch.cat(parts) for parts in zip(*batches, strict=True))
+    loss = model.loss(inputs, targets)
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
+    return loss.item()
+
+
+def one_backward(model, optimizer, batches, clip):
+    optimizer.zero_grad()
+    loss = sum(model.loss(inputs, targets) for inputs, targets in batches) / len(batches)
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
+    return loss.item()
+
+
+def in_eval_mode(model, optimizer, batches, clip):
+    model.eval()
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in batches:
+        loss = model.loss(inputs, targets) / len(batches)
+        loss.backward()
+        total += loss.item()
+    nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
+    model.train()
+    return total
+
+
 MISTAKES = (
     Mistake(
         "not_divided",
@@ -155,6 +215,45 @@ MISTAKES = (
         "With clip=0.001 the step should have a gradient of length 0.001, got 0.027",
         "`clip_grad_value_` cuts each number of the gradient on its own, which bends it into "
         "another direction and may leave it long. `clip_grad_norm_` shortens it as a whole.",
+    ),
+    Mistake(
+        "always_scaled",
+        always_scaled,
+        "The gradient should be the mean over 4 batches, got 18.17 times it",
+        "Each gradient is scaled to the length `clip`, the short ones too, so near a minimum the "
+        "steps never become smaller. Only a gradient that is longer than `clip` is shortened; "
+        "`clip_grad_norm_` asks first.",
+    ),
+    Mistake(
+        "clipped_in_the_loop",
+        clipped_in_the_loop,
+        "Clipping should keep the direction of the mean gradient; this one points elsewhere",
+        "After each small batch, all that has been added up so far is shortened. The early batches "
+        "are shortened again and again, and the last one outweighs them. Clip once, after the "
+        "loop.",
+    ),
+    Mistake(
+        "one_large_batch",
+        one_large_batch,
+        "The model should be given one small batch of shape (2, 8) at a time, got [(8, 8)]",
+        "The small batches are put together again, and the gradient is right. But they were small "
+        "because the large one does not fit into memory. Give them to the model one by one.",
+    ),
+    Mistake(
+        "one_backward",
+        one_backward,
+        "Each small batch should have its backward before the next one is asked for; the first "
+        "backward came after 4 of them",
+        "The losses are added up and have one backward, so the graphs of all batches are in "
+        "memory at once, as with one large batch. A `loss.backward()` inside the loop frees "
+        "each graph before the next one is made.",
+    ),
+    Mistake(
+        "in_eval_mode",
+        in_eval_mode,
+        "The model should be in training mode while it trains; it was in eval mode",
+        "`model.eval()` turns dropout off, and this is the step that dropout is for. Nothing "
+        "fails, and the model over-fits sooner than it should. Leave the mode as it is.",
     ),
     Mistake(
         "no_backward",
