@@ -74,7 +74,8 @@ CHAPTER = Chapter(
                 "the values and where they came from.",
                 "Which of the sorted tokens stay? Those *before* which the sum is still below p. "
                 "The sum before a token is the `cumsum` less the token itself.",
-                "The first sorted token always stays: `kept[..., 0] = True`.",
+                "The first sorted token always stays: `kept[..., 0] = True`. And with p = 1 "
+                "all stay, also where the sum rounds to 1 early.",
                 "Carry the pattern back to the unsorted tokens: "
                 "`torch.zeros_like(kept).scatter(-1, order, kept)`.",
             ),
@@ -84,8 +85,8 @@ CHAPTER = Chapter(
             name="beam_search",
             symbol="beam_search",
             title="Beam search",
-            goal="Write `beam_search(model, prompt, max_new_tokens, num_beams)`: keep the "
-            "likeliest few texts at every length.",
+            goal="Write `beam_search(model, prompt, max_new_tokens, num_beams)`: at every "
+            "length keep the likeliest few of the texts that lengthen those kept before.",
             section="sec-decoding-beam",
             section_title="Beam search",
             stub=stubs.beam_search,

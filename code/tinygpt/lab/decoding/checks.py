@@ -31,7 +31,7 @@ def test_unit_temperature(next_token_probabilities):
 
 
 def test_zero_temperature(next_token_probabilities):
-    """Temperature 0 gives the highest score everything, the first one of equals."""
+    """Temperature 0 gives all to the highest score, the first of equals; 0.05 does not."""
     found = tensor_of(
         "next_token_probabilities", next_token_probabilities(torch.tensor([1.0, 3.0, 2.0]), 0), (3,)
     )
@@ -47,6 +47,19 @@ def test_zero_temperature(next_token_probabilities):
         bool(((found - torch.tensor([0, 1, 0])).abs() < 1e-6).all()),
         "At temperature 0 the first of equal scores is taken: 1, 3 and 3 should give 0.00, 1.00, "
         f"0.00, got {_listed(found)}",
+    )
+    require(
+        found.is_floating_point(),
+        f"At temperature 0 the probabilities should be floats too, got {found.dtype}",
+    )
+    close_scores = torch.tensor([0.05 * math.log(9), 0.0])
+    found = tensor_of(
+        "next_token_probabilities", next_token_probabilities(close_scores, 0.05), (2,)
+    )
+    require(
+        abs(found[0] - 0.9) < 1e-3,
+        "Scores that lie 0.11 apart have odds of 9 to 1 at temperature 0.05; the first token "
+        f"should get 0.90, got {shown(found[0])}",
     )
 
 
@@ -141,7 +154,7 @@ def test_unit_top_p(keep_top_p):
 
 
 def test_edges_top_p(keep_top_p):
-    """One token always stays; a sure one stays alone; p = 1 keeps all."""
+    """One token always stays; a sure one stays alone; p = 1 keeps all; a reached p is enough."""
     logits = torch.tensor([0.05, 0.9, 0.05]).log()
     for p, expected in ((0.5, [1]), (0.0, [1]), (1.0, [0, 1, 2])):
         kept = _kept(tensor_of("keep_top_p", keep_top_p(logits.clone(), p), (3,)))
@@ -150,10 +163,12 @@ def test_edges_top_p(keep_top_p):
             f"Of the probabilities 0.05, 0.90, 0.05 p={p:g} should keep the tokens "
             f"{expected}, got {kept}",
         )
+    kept = _kept(tensor_of("keep_top_p", keep_top_p(torch.full((4,), 2.0), 0.5), (4,)))
+    require(len(kept) == 2, f"Of four equal scores p=0.5 should keep exactly 2, got {len(kept)}")
 
 
 def test_rows_top_p(keep_top_p):
-    """Every row by itself: a sure row keeps few, an even one many; the input stays as it was."""
+    """Every row by itself, the input stays as it was; p = 1 keeps all also where sums round."""
     logits = torch.tensor([[0.04, 0.9, 0.04, 0.02], [0.22, 0.24, 0.26, 0.28]]).log() + 3
     with left_alone("keep_top_p", logits):
         out = tensor_of("keep_top_p", keep_top_p(logits, 0.7), (2, 4))
@@ -174,6 +189,11 @@ def test_rows_top_p(keep_top_p):
         require(same, f"keep_top_p of logits of shape {shape} with p={p} keeps other tokens")
         found = out.masked_fill(~out.isfinite(), 0)
         close("The kept scores stay as they were", found, logits * expected.isfinite())
+    kept = _kept(keep_top_p(torch.tensor([20.0, 0.0, -1.0]), 1.0))
+    require(
+        kept == [0, 1, 2],
+        f"Of the scores 20, 0, -1 p=1 should keep the tokens [0, 1, 2], got {kept}",
+    )
 
 
 def _kept(row) -> list[int]:

@@ -50,6 +50,12 @@ def test_unit_beam_search(beam_search):
             len(beams) == num_beams,
             f"With num_beams={num_beams} as many texts should come back, got {len(beams)}",
         )
+        totals = [log_probability for _, log_probability in beams]
+        require(
+            totals == sorted(totals, reverse=True),
+            "The beams should come likeliest first, got the log probabilities "
+            f"{', '.join(shown(total) for total in totals)}",
+        )
         text, log_probability = beams[0]
         require(
             text == best,
@@ -103,4 +109,19 @@ def _beams(beam_search, model, prompt, max_new_tokens, num_beams):
     for beam in beams:
         fits = hasattr(beam, "tokens") and hasattr(beam, "log_probability")
         require(fits, f"beam_search should return a list of Beam, got one of {type(beam).__name__}")
+        tokens, total = beam.tokens, beam.log_probability
+        require(
+            isinstance(tokens, torch.Tensor) and tokens.ndim == 1,
+            f"The tokens of a Beam should be a tensor of shape (T,), got {_kind_of(tokens)}",
+        )
+        require(
+            isinstance(total, float),
+            f"The log_probability of a Beam should be a float, got {_kind_of(total)}",
+        )
     return [([int(token) for token in beam.tokens], float(beam.log_probability)) for beam in beams]
+
+
+def _kind_of(value) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    return f"a {type(value).__name__}"

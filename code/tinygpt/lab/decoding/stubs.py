@@ -27,7 +27,7 @@ def next_token_probabilities(logits, temperature):
         temperature: 0 or more; 0 puts everything on the highest score, the first of equals.
 
     Returns:
-        torch.Tensor of the same shape; each row sums to 1.
+        torch.Tensor of floats, of the same shape; each row sums to 1.
     """
     raise NotImplementedError
 
@@ -55,7 +55,7 @@ def keep_top_p(logits, p):
     Args:
         logits: torch.Tensor of scores, (..., V); their softmax is what is summed. It stays as
             it is.
-        p: from 0 to 1.
+        p: from 0 to 1; with 1 all stay, also where the sum rounds to 1 early.
 
     Returns:
         A new torch.Tensor of the same shape.
@@ -64,9 +64,9 @@ def keep_top_p(logits, p):
 
 
 def beam_search(model, prompt, max_new_tokens, num_beams):
-    """Search for the likeliest continuations, keeping the best few texts at every length.
+    """Search for the likeliest continuations, keeping a few texts at every length.
 
-    Each step lengthens every kept text by every token and keeps the num_beams likeliest of all.
+    Each step lengthens every kept text by every token and keeps the num_beams likeliest of these.
 
     Args:
         model: model(tokens) maps a tensor of ids (B, T) to logits (B, T, V). It reads at most

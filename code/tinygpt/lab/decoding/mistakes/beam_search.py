@@ -11,6 +11,16 @@ def _next_log_probabilities(model, tokens):
         return model(tokens[:, -model.max_seq_len :])[:, -1].log_softmax(dim=-1)
 
 
+def _searched(model, prompt, max_new_tokens, num_beams):
+    tokens, totals = torch.tensor([prompt]), torch.zeros(1)
+    for _ in range(max_new_tokens):
+        candidates = totals[:, None] + _next_log_probabilities(model, tokens)
+        totals, places = candidates.flatten().topk(min(num_beams, candidates.numel()))
+        new = places % model.vocab_size
+        tokens = torch.cat([tokens[places // model.vocab_size], new[:, None]], dim=1)
+    return [Beam(text, total.item()) for text, total in zip(tokens, totals, strict=True)]
+
+
 def best_token_only(model, prompt, max_new_tokens, num_beams):
     tokens, total = torch.tensor([prompt]), 0.0
     for _ in range(max_new_tokens):
@@ -116,6 +126,20 @@ def not_cropped(model, prompt, max_new_tokens, num_beams):
     return [Beam(text, total.item()) for text, total in zip(tokens, totals, strict=True)]
 
 
+def copies_at_the_start(model, prompt, max_new_tokens, num_beams):
+    tokens, totals = torch.tensor([prompt] * num_beams), torch.zeros(num_beams)
+    for _ in range(max_new_tokens):
+        candidates = totals[:, None] + _next_log_probabilities(model, tokens)
+        totals, places = candidates.flatten().topk(num_beams)
+        new = places % model.vocab_size
+        tokens = torch.cat([tokens[places // model.vocab_size], new[:, None]], dim=1)
+    return [Beam(text, total.item()) for text, total in zip(tokens, totals, strict=True)]
+
+
+def worst_first(model, prompt, max_new_tokens, num_beams):
+    return _searched(model, prompt, max_new_tokens, num_beams)[::-1]
+
+
 _HELPERS = (_next_log_probabilities,)
 
 MISTAKES = (
@@ -123,8 +147,9 @@ MISTAKES = (
         "best_token_only",
         best_token_only,
         "With num_beams=2 as many texts should come back, got 1",
-        "Only the likeliest token was followed: this is greedy decoding, which one beam is. A "
-        "second beam keeps the text that is second so far, and it may overtake.",
+        "One text came back. Either only the likeliest token was ever followed, which is greedy "
+        "decoding: a second beam keeps the text that is second so far, and it may overtake. Or the "
+        "search kept two and returned only the best: give back all that it kept at the end.",
         _HELPERS,
     ),
     Mistake(
@@ -156,7 +181,7 @@ MISTAKES = (
         probabilities_multiplied,
         "The text [0, 1, 0] should have the log probability -1.20, got 0.30",
         "Probabilities were multiplied, and the product was given back. Besides, after some "
-        "hundred tokens a product is too small for a float and becomes 0. Add logarithms.",
+        "hundred tokens a product is too small for a 32-bit float and becomes 0. Add logarithms.",
         _HELPERS,
     ),
     Mistake(
@@ -166,6 +191,24 @@ MISTAKES = (
         "The best candidate was hung on the wrong text. A place in the flattened candidates holds "
         "both: divided by the vocabulary it gives the text, and the remainder gives the token.",
         _HELPERS,
+    ),
+    Mistake(
+        "copies_at_the_start",
+        copies_at_the_start,
+        "With num_beams=2 the best text after [0] should be [0, 2, 2], got [0, 1, 1]",
+        "The search began with two copies of the prompt. Both lengthen to the same texts, so every "
+        "candidate is there twice and the best one fills the beam: this is greedy decoding at "
+        "twice the price. Begin with the prompt once; the beam fills by itself.",
+        _HELPERS,
+    ),
+    Mistake(
+        "worst_first",
+        worst_first,
+        "The beams should come likeliest first, got the log probabilities -1.20, -0.92",
+        "The beams are in the wrong order. Whoever takes the first of the list gets the least "
+        "likely text that was kept. `topk` gives the largest first, and `argsort` needs "
+        "`descending=True` for it.",
+        (*_HELPERS, _searched),
     ),
     Mistake(
         "only_new_tokens",

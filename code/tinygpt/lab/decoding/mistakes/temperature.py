@@ -50,6 +50,18 @@ def one_token_returned(logits, temperature):
     return torch.multinomial(torch.softmax(logits / temperature, dim=-1), 1)
 
 
+def greedy_too_early(logits, temperature):
+    if temperature < 0.1:
+        return torch.nn.functional.one_hot(logits.argmax(-1), logits.shape[-1]).float()
+    return torch.softmax(logits / temperature, dim=-1)
+
+
+def integers_at_zero(logits, temperature):
+    if temperature == 0:
+        return torch.nn.functional.one_hot(logits.argmax(-1), logits.shape[-1])
+    return torch.softmax(logits / temperature, dim=-1)
+
+
 MISTAKES = (
     Mistake(
         "multiplied",
@@ -95,6 +107,22 @@ MISTAKES = (
         "A tiny temperature in place of 0 works until two scores are equal: then it still draws. "
         "Temperature 0 promises the same text every time, so a rule is needed, and argmax has "
         "one: the first.",
+    ),
+    Mistake(
+        "integers_at_zero",
+        integers_at_zero,
+        "At temperature 0 the probabilities should be floats too, got torch.int64",
+        "`one_hot` gives integers. A sum or a comparison hides it, and a function that draws from "
+        "probabilities refuses them. `.to(logits.dtype)` makes them floats.",
+    ),
+    Mistake(
+        "greedy_too_early",
+        greedy_too_early,
+        "Scores that lie 0.11 apart have odds of 9 to 1 at temperature 0.05; the first token "
+        "should get 0.90, got 1.00",
+        "A small temperature was taken for 0. What it does depends on how far the scores lie "
+        "apart, and close ones leave a choice at any temperature above 0. Only 0 itself needs a "
+        "case of its own.",
     ),
     Mistake(
         "wrong_axis",

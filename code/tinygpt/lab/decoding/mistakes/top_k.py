@@ -53,6 +53,17 @@ def in_place(logits, k):
     return logits.scatter_(-1, order[..., k:], -math.inf)
 
 
+def order_taken_for_rank(logits, k):
+    order = logits.argsort(dim=-1, descending=True)
+    return logits.masked_fill(order >= k, -math.inf)
+
+
+def k_above_the_vocabulary(logits, k):
+    places = logits.topk(k, dim=-1).indices
+    kept = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, places, True)
+    return logits.masked_fill(~kept, -math.inf)
+
+
 MISTAKES = (
     Mistake(
         "values_only",
@@ -81,6 +92,22 @@ MISTAKES = (
         "Of the scores 1, 4, 2, 3 k=2 should keep the tokens [1, 3], got [1]",
         "The k-th highest score is itself one of the k. Drop what is below it, with `<`, not "
         "what is equal to it.",
+    ),
+    Mistake(
+        "order_taken_for_rank",
+        order_taken_for_rank,
+        "Of the scores 1, 4, 2, 3 k=2 should keep the tokens [1, 3], got [0, 3]",
+        "`argsort` says which token stands first, second, third. It was read as the rank of token "
+        "0, 1, 2, which is the other way round. Its first k numbers are the tokens to keep: "
+        "`scatter` True to those places.",
+    ),
+    Mistake(
+        "k_above_the_vocabulary",
+        k_above_the_vocabulary,
+        "keep_top_k raised RuntimeError: selected index k out of range",
+        "There are fewer tokens than k, and `topk` refuses to look for more than there are. Then "
+        "all stay: ask it for `min(k, logits.shape[-1])`, or slice a sorted order, which needs no "
+        "case of its own.",
     ),
     Mistake(
         "zeros",

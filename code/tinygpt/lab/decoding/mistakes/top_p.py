@@ -69,6 +69,29 @@ def in_place(logits, p):
     return logits
 
 
+def reached_and_one_more(logits, p):
+    ordered, order = logits.softmax(dim=-1).sort(dim=-1, descending=True)
+    sum_before = ordered.cumsum(dim=-1) - ordered
+    kept = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, sum_before <= p)
+    return logits.masked_fill(~kept, -math.inf)
+
+
+def equals_kept(logits, p):
+    probabilities = logits.softmax(dim=-1)
+    ordered = probabilities.sort(dim=-1, descending=True).values
+    count = ((ordered.cumsum(dim=-1) - ordered) < p).sum(dim=-1, keepdim=True).clamp(min=1)
+    limit = ordered.gather(-1, count - 1)
+    return logits.masked_fill(probabilities < limit, -math.inf)
+
+
+def rounded_to_one(logits, p):
+    ordered, order = logits.softmax(dim=-1).sort(dim=-1, descending=True)
+    kept_in_order = ordered.cumsum(dim=-1) - ordered < p
+    kept_in_order[..., 0] = True
+    kept = torch.zeros_like(kept_in_order).scatter(-1, order, kept_in_order)
+    return logits.masked_fill(~kept, -math.inf)
+
+
 _UNIT = "Of the probabilities 0.05, 0.50, 0.15, 0.30 p=0.6 should keep the tokens [1, 3], got "
 
 MISTAKES = (
@@ -124,11 +147,34 @@ MISTAKES = (
         "of nothing but -inf is nan. Keep the likeliest token whatever p is.",
     ),
     Mistake(
+        "reached_and_one_more",
+        reached_and_one_more,
+        "Of four equal scores p=0.5 should keep exactly 2, got 3",
+        "Two of the four hold 0.5, so p is reached and nothing more is needed. With `<=` a third "
+        "stays, before which the sum is just p. Keep a token while the sum before it is *below* p.",
+    ),
+    Mistake(
+        "equals_kept",
+        equals_kept,
+        "Of four equal scores p=0.5 should keep exactly 2, got 4",
+        "The probability of the last token needed became a limit, and all that are as likely "
+        "passed it. The smallest set has only two of them. Keep places of the sorted order, not "
+        "everything above a limit.",
+    ),
+    Mistake(
         "one_count_for_all",
         one_count_for_all,
         "At p=0.7 row 1 of a sure and an even one should keep [1, 2, 3], got [3]",
         "How many tokens stay was found in the first row and used for all. Each row has its own "
         "count; that it adapts is what sets top-p apart from top-k.",
+    ),
+    Mistake(
+        "rounded_to_one",
+        rounded_to_one,
+        "Of the scores 20, 0, -1 p=1 should keep the tokens [0, 1, 2], got [0]",
+        "The first probability is so near to 1 that a 32-bit float rounds it to 1, and the sum "
+        "seems to be reached. With p = 1 nothing may go: return all scores in that case. Sums in "
+        "double precision, `logits.double()`, make the same error rarer for other p.",
     ),
     Mistake(
         "in_place",
