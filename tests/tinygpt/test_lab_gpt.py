@@ -50,6 +50,13 @@ def overflows(query, key, value):
     return weights / weights.sum(dim=-1, keepdim=True) @ value
 
 
+@wrong("causal_attention", "Attention over inputs of shape (2, 3, 5, 4); the largest difference")
+def hides_with_minus_ten_thousand(query, key, value):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    return scores.masked_fill(future, -1e4).softmax(dim=-1) @ value
+
+
 @wrong("causal_attention", "causal_attention should be made of PyTorch operations, got no graph")
 @torch.no_grad()
 def without_graph(query, key, value):
@@ -154,6 +161,16 @@ class DropsAlways(solutions.GPT):
     def forward(self, tokens):
         x = self.token_embedding(tokens) + self.position_embedding.weight[: tokens.shape[1]]
         x = F.dropout(x, self.dropout.p)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.final_norm(x))
+
+
+@wrong("gpt_model", "In training, dropout should act on the sum of the embeddings: where the two")
+class DropsEachTable(solutions.GPT):
+    def forward(self, tokens):
+        x = self.dropout(self.token_embedding(tokens))
+        x = x + self.dropout(self.position_embedding.weight[: tokens.shape[1]])
         for block in self.blocks:
             x = block(x)
         return self.head(self.final_norm(x))

@@ -57,7 +57,7 @@ def test_shapes_causal_attention(causal_attention):
     for shape, width in [((1, 1, 1, 3), 3), ((2, 3, 5, 4), 4), ((2, 1, 7, 2), 6)]:
         query, key = torch.randn(2, *shape, generator=generator)
         value = torch.randn(*shape[:3], width, generator=generator)
-        for factor, dtype in [(1, torch.float32), (40, torch.float64)]:
+        for factor, dtype in [(1, torch.float32), (400, torch.float64)]:  # matches up to 1e5
             given = [(factor * t).to(dtype) for t in (query, key, value)]
             expected = F.scaled_dot_product_attention(*given, is_causal=True)
             with left_alone("causal_attention", *given), _written_out("causal_attention"):
@@ -170,6 +170,7 @@ def test_training_gpt_model(GPT):
         "In training, with dropout_prob=0.5, dropout should act on the sum of the embeddings; "
         "two calls agree",
     )
+    _drops_the_sum(model, tokens)
     model.eval()
     require(
         torch.equal(model(tokens), model(tokens)),
@@ -186,6 +187,23 @@ def test_training_gpt_model(GPT):
     has_graph("GPT", out)
     F.cross_entropy(out.flatten(0, 1), tokens.flatten()).backward()
     all_gradients("GPT", model)
+
+
+def _drops_the_sum(model, tokens):
+    """Where token and position cancel, dropout on their sum has nothing to drop."""
+    kept = {name: value.clone() for name, value in model.state_dict().items()}
+    with torch.no_grad():
+        for parameter in model.blocks.parameters():
+            parameter.zero_()
+        rows = model.token_embedding.weight[tokens[0]]
+        model.position_embedding.weight[: len(rows)] = -rows
+        found = model(tokens)
+    require(
+        not bool(found.any()),
+        "In training, dropout should act on the sum of the embeddings: where the two cancel the "
+        "sum is 0 and stays 0; it does not",
+    )
+    model.load_state_dict(kept)
 
 
 def _listed(values) -> str:

@@ -54,6 +54,12 @@ def masked_with_zero(query, key, value):
     return scores.tril().softmax(dim=-1) @ value
 
 
+def masked_with_minus_ten(query, key, value):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    past = torch.ones_like(scores, dtype=torch.bool).tril()
+    return scores.masked_fill(~past, -10.0).softmax(dim=-1) @ value
+
+
 def weights_returned(query, key, value):
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     past = torch.ones_like(scores, dtype=torch.bool).tril()
@@ -77,9 +83,10 @@ MISTAKES = (
         "not_scaled",
         not_scaled,
         _CASE + "2 should get 15.79, got 12.50",
-        "The matches are not divided by √d_k, here 2, so they are 4, 0 and 2. The largest takes "
-        "nearly all the weight before anything is learnt, and the gradient through the softmax "
-        "is close to 0.",
+        "The matches are still 4, 0 and 2: they are not divided by √d_k, here 2, or by the root "
+        "of another length, such as that of a value, here 1. d_k is the last axis of the queries "
+        "and keys. The largest match takes nearly all the weight before anything is learnt, and "
+        "the gradient through the softmax is close to 0.",
     ),
     Mistake(
         "scaled_by_width",
@@ -133,6 +140,15 @@ MISTAKES = (
         _CASE + "0 should get 10.00, got 13.20",
         "`scores.tril()` puts zeros above the diagonal, and a score of 0 is not no weight: e⁰ is "
         "1, as much as a match of 0 gets. Hidden scores have to be -inf.",
+    ),
+    Mistake(
+        "masked_with_minus_ten",
+        masked_with_minus_ten,
+        "Attention over inputs of shape (2, 3, 5, 4); the largest difference should be below "
+        "0.0001, got 6.7e-04",
+        "e⁻¹⁰ is small and not 0, so a little of the future leaks in; and matches have no lower "
+        "bound, so any number that hides today may be the largest in its row tomorrow. -inf is "
+        "below every match.",
     ),
     Mistake(
         "weights_returned",

@@ -137,6 +137,15 @@ class EmbeddingsNotDropped(_Parts):
         return self.head(self.final_norm(x))
 
 
+class OnlyTokensDropped(_Parts):
+    def forward(self, tokens):
+        x = self.dropout(self.token_embedding(tokens))
+        x = x + self.position_embedding.weight[: tokens.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.final_norm(x))
+
+
 class BlocksWithoutRate(_Parts):
     def __init__(
         self, vocab_size, embed_dim, num_layers, num_heads, max_seq_len=1024, *, dropout_prob=0.1
@@ -256,6 +265,15 @@ MISTAKES = (
         "calls agree",
         "GPT-2 applies dropout to the sum of its embeddings, before the first block. The layer is "
         "made here and not called.",
+        (_Parts,),
+    ),
+    Mistake(
+        "only_tokens_dropped",
+        OnlyTokensDropped,
+        "In training, dropout should act on the sum of the embeddings: where the two cancel the "
+        "sum is 0 and stays 0; it does not",
+        "Dropout is applied to one embedding, or to each by itself, before they are added. GPT-2 "
+        "adds first and drops numbers of the sum, so that a dropped number is gone altogether.",
         (_Parts,),
     ),
     Mistake(

@@ -54,9 +54,10 @@ MISTAKES = (
         new_parameter,
         "Tied, GPT(10, 8, 2, 2, max_seq_len=6) should have 1,888 parameters instead of 1,968, "
         "got 1,968",
-        "`nn.Parameter(…)` makes a second parameter over the same memory. It looks tied, and the "
-        "optimiser still has two, with two gradients and two sets of moments, and moves the same "
-        "numbers twice a step. Assign the parameter itself.",
+        "There are two parameters over the same memory, made by `nn.Parameter(…)` or by assigning "
+        "to `weight.data`. It looks tied, and the optimiser still has two, with two gradients and "
+        "two sets of moments, and moves the same numbers twice a step. Assign the parameter "
+        "itself.",
     ),
     Mistake(
         "transposed",
