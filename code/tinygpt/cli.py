@@ -30,7 +30,8 @@ def _run() -> int | None:
 
     try:
         code = tinygpt.main(standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by whoever started us
+            sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         code = error.exit_code

@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from tinygpt.validate import describe
 
@@ -55,6 +56,26 @@ def read_safetensors(where: str, path: str | os.PathLike, load_file: Callable[[P
             f"{where}: {str(path)!r} holds numbers of a kind that NumPy does not have ({error}); "
             "save them as float32"
         ) from None
+
+
+def take(path: Path) -> IO:
+    """Open a file that only one process may have open, until it is closed or ends.
+
+    Raises:
+        BlockingIOError: another process has it.
+        OSError: it cannot be made.
+    """
+    file = open(path, "a", encoding="utf-8")  # noqa: SIM115
+    try:
+        import fcntl
+    except ImportError:  # Windows: nobody is kept out
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def checked_path(where: str, path: str | os.PathLike) -> Path:

@@ -29,7 +29,8 @@ def integer(where: str, name: str, value, low: int = 0, high: float = math.inf) 
     if not is_integer(value):
         raise TypeError(f"{where}: {name} must be {allowed}, got {describe(value)}")
     if not low <= value <= high:
-        raise ValueError(f"{where}: {name} must be {allowed}, got {value}")
+        given = value if abs(value) < 10**30 else f"an integer of {len(str(abs(value)))} digits"
+        raise ValueError(f"{where}: {name} must be {allowed}, got {given}")
     return int(value)
 
 
@@ -42,7 +43,10 @@ def real(where: str, name: str, value) -> float:
     """Return `value` as a float, or say that it must be a number; infinities and NaN are."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{where}: {name} must be a number, got {describe(value)}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return math.inf if value > 0 else -math.inf
 
 
 def number(where: str, name: str, value, low: float = -math.inf, high: float = math.inf) -> float:

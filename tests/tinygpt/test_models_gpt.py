@@ -174,7 +174,7 @@ def test_one_sequence_is_a_batch_of_one():
         ({"num_layers": 0}, "GPT: num_layers must be a positive integer, got 0"),
         ({"dropout_prob": 1.0}, "GPT: dropout_prob must be at least 0 and below 1, got 1.0"),
         ({"tie_weights": "yes"}, "GPT: tie_weights must be a bool, got str 'yes'"),
-        ({"seed": -1}, "GPT: seed must be an integer, 0 or more, got -1"),
+        ({"seed": -1}, "GPT: seed must be an integer from 0 to 9,223,372,036,854,775,807, got -1"),
         ({"fused_attention": 2}, "MultiHeadAttention: fused_attention must be a bool, got int 2"),
     ],
 )
@@ -204,6 +204,13 @@ def test_tokens_that_cannot_be_are_named(tokens, message, without_type_checks):
     with pytest.raises((TypeError, ValueError)) as caught:
         small_gpt()(tokens)
     assert str(caught.value) == message
+
+
+def test_small_integers_are_tokens_too():
+    model, tokens = small_gpt(), ids(2, 8)
+    for dtype in (torch.int32, torch.int16, torch.uint8):
+        assert torch.equal(model(tokens.to(dtype)), model(tokens))
+    assert torch.isfinite(model.loss(tokens.int(), tokens.int()))
 
 
 def test_targets_of_another_shape_are_named(without_type_checks):

@@ -102,6 +102,31 @@ def test_a_tied_model_refuses_two_different_heads():
         load_weights(tied, state)
 
 
+def test_a_model_without_numbers_takes_none():
+    with torch.device("meta"):
+        empty = GPT(*SHAPE)
+    with pytest.raises(ValueError, match="the model is on the device meta, which holds no"):
+        copy_weights(pair()[1], empty)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda s: s | {"transformer.h.2.ln_1.weight": s["transformer.ln_f.weight"]},
+         "state has transformer.h.2.ln_1.weight, which a model of 2 blocks does not"),
+        (lambda s: s | {"transformer.h.0.attn.c_attn.bias": torch.zeros(5)},
+         r"transformer.h.0.attn.c_attn.bias must have shape \(96,\), got \(5,\)"),
+        (lambda s: {n: v for n, v in s.items() if "ln_f" not in n}, "state lacks transformer.ln_f"),
+    ],
+)  # fmt: skip
+def test_a_state_of_another_gpt2_is_named_and_changes_nothing(change, message):
+    _, model = pair()
+    before = model.head.weight.clone()
+    with pytest.raises(ValueError, match=message):
+        from_huggingface(change(to_huggingface(pair()[1])), model)
+    assert torch.equal(model.head.weight, before)
+
+
 @pytest.fixture(scope="module")
 def gpt2():
     """A function that makes a small random GPT2LMHeadModel."""

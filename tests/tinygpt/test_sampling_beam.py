@@ -124,7 +124,7 @@ def test_edges_of_the_search(without_type_checks):
         ({"prompt": []}, "beam_search: prompt is empty; give at least one token to continue"),
         ({"num_beams": 0}, "beam_search: num_beams must be a positive integer, got 0"),
         ({"max_new_tokens": -1}, "beam_search: max_new_tokens must be an integer, 0 or more"),
-        ({"length_penalty": float("nan")}, "beam_search: length_penalty must be a finite number"),
+        ({"length_penalty": 11.0}, "beam_search: length_penalty must be between -10 and 10"),
         ({"stop_token": 4}, "beam_search: stop_token must be an integer from 0 to 3, got 4"),
     ],
 )

@@ -125,6 +125,32 @@ def test_a_loss_that_is_no_number_stops_the_run_and_names_the_step():
     assert not any(p.isnan().any() for n, p in net.named_parameters() if n != "final_norm.bias")
 
 
+def test_an_update_that_spoils_the_weights_is_no_success():
+    config = settings(steps=1, warmup_steps=0, learning_rate=1e38, weight_decay=1e5)
+    with pytest.raises(training.TrainingError, match="after step 1 .* holds what is not a number"):
+        training.train(model(), corpus(), config)
+
+
+def test_numbers_of_numpy_are_numbers(without_type_checks):
+    config = settings(steps=np.int64(2), learning_rate=np.float32(1e-3), warmup_steps=np.int8(1))
+    assert type(config.steps) is int and type(config.learning_rate) is float
+    assert training.Config(device=torch.device("cpu")).device == "cpu"
+
+
+def test_a_batch_that_has_no_room_is_named(monkeypatch):
+    def no_room(self, number):
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] data. DefaultCPUAllocator")
+
+    monkeypatch.setattr(training.Updates, "_backward", no_room)
+    with pytest.raises(training.TrainingError, match="a batch of 4 × 8 tokens does not fit"):
+        training.train(model(), corpus(), settings())
+
+
+def test_going_on_needs_a_folder():
+    with pytest.raises(ValueError, match="resume=True needs the folder of the run, got None"):
+        training.train(model(), corpus(), settings(), resume=True)
+
+
 def test_half_precision_trains_nearly_alike():
     full = training.train(model(), corpus(), settings(precision="float32"))
     half = training.train(model(), corpus(), settings(precision="bfloat16"))
@@ -148,7 +174,7 @@ def test_the_shares_of_all_processes_make_a_batch():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"steps": 0}, "Config: steps must be a positive integer, got 0"),
+        ({"steps": 0}, "Config: steps must be an integer from 1 to 2,147,483,647, got 0"),
         ({"warmup_steps": 9}, "Config: warmup_steps must be an integer from 0 to 8, got 9"),
         ({"learning_rate": math.nan}, "Config: learning_rate must be a finite number, 0 or more"),
         ({"min_learning_rate": 1.0}, "Config: min_learning_rate must be between 0 and 0.001"),
@@ -156,6 +182,9 @@ def test_the_shares_of_all_processes_make_a_batch():
         ({"betas": (0.9,)}, r"Config: betas must be two numbers, got \(0.9,\)"),
         ({"precision": "int4"}, "Config: precision must be one of auto, float32, bfloat16, got"),
         ({"seed": -1}, "Config: seed must be an integer from 0 to"),
+        ({"batch_size": 10**40}, "Config: batch_size must be an integer from 1 to .* of 41 digits"),
+        ({"learning_rate": 10**400}, "Config: learning_rate must be a finite number, 0 or more"),
+        ({"device": "hpu"}, "device must be auto, cpu, or one that is in this machine, got 'hpu'"),
         ({"device": "tpu9"}, "device must be auto, cpu, or one that is in this machine, got 'tpu9"),
         ({"device": "meta"}, "device must be one that computes, got 'meta'"),
         ({"block_size": 9}, "train: block_size=9 exceeds the model's max_seq_len=8"),

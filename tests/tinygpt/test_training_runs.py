@@ -3,12 +3,14 @@
 import errno
 import json
 import shutil
+import signal
 
 import numpy as np
 import pytest
 import torch
 from test_training_loop import corpus, model, settings
 from tinygpt import data, training
+from tinygpt.models import GPT
 from tinygpt.training import checkpoint
 from tinygpt.training.history import History
 
@@ -61,6 +63,7 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(tmp_path, whole, ki
 def test_a_finished_run_leaves_what_it_promises(whole):
     folder, net, history = whole
     assert sorted(path.name for path in folder.iterdir()) == [
+        ".tinygpt",
         "checkpoint-000006",
         "log.csv",
         "loss.png",
@@ -96,12 +99,90 @@ def test_a_fresh_run_never_writes_over_another(whole):
         training.train(model(), corpus(), CONFIG, whole[0])
 
 
+def test_a_run_without_its_log_is_not_written_over(tmp_path, whole):
+    shutil.copytree(whole[0], tmp_path / "run")
+    (tmp_path / "run/log.csv").unlink()
+    with pytest.raises(training.CheckpointError, match="holds a run already"):
+        training.train(model(), corpus(), CONFIG, tmp_path / "run")
+
+
+def test_a_run_that_ended_before_its_first_checkpoint_can_start_anew(tmp_path):
+    with pytest.raises(Killed):
+        never = settings(steps=6, eval_every=3, checkpoint_every=6, warmup_steps=1)
+        training.train(model(), corpus(), never, tmp_path, on_eval=killed_at(3))
+    assert len(training.train(model(), corpus(), CONFIG, tmp_path).losses) == 6
+
+
+def test_ctrl_c_during_an_evaluation_keeps_the_step(tmp_path):
+    def interrupt(step, net, history):
+        if step == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    late = settings(steps=6, eval_every=3, checkpoint_every=6, warmup_steps=1)
+    with pytest.raises(KeyboardInterrupt):
+        training.train(model(), corpus(), late, tmp_path, on_eval=interrupt)
+    assert training.load_run(tmp_path)[2]["step"] == 3
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_one_process_at_a_time_trains_in_a_folder(tmp_path):
+    def another(step, net, history):
+        with pytest.raises(training.CheckpointError, match="another process is training there"):
+            training.train(model(), corpus(), CONFIG, tmp_path, resume=True)
+
+    training.train(
+        model(),
+        corpus(),
+        CONFIG,
+        tmp_path,
+        on_eval=lambda *given: another(*given) if given[0] == 3 else None,
+    )
+
+
+def test_what_a_killed_run_left_half_written_goes(tmp_path, whole):
+    shutil.copytree(whole[0], tmp_path / "run")
+    (tmp_path / "run/.checkpoint-000012.99").mkdir()
+    training.train(model(dropout_prob=0.2), corpus(), CONFIG, tmp_path / "run", resume=True)
+    assert not list((tmp_path / "run").glob(".checkpoint*"))
+
+
+def test_bad_weights_do_not_replace_a_good_checkpoint(tmp_path):
+    def spoil(step, net, history):
+        with torch.no_grad():
+            net.head.weight.fill_(float("nan"))
+
+    config = settings(steps=6, eval_every=3, checkpoint_every=1, warmup_steps=1)
+    with pytest.raises(training.TrainingError, match="holds what is not a number"):
+        training.train(model(), corpus(), config, tmp_path, on_eval=spoil)
+    assert training.load_run(tmp_path)[2]["step"] == 2
+
+
+def test_a_frozen_parameter_is_kept_with_the_rest(tmp_path):
+    def frozen():
+        net = model(tie_weights=False)
+        net.position_embedding.weight.requires_grad_(False)
+        return net
+
+    with pytest.raises(Killed):
+        training.train(frozen(), corpus(), CONFIG, tmp_path, on_eval=killed_at(3))
+    assert len(training.train(frozen(), corpus(), CONFIG, tmp_path, resume=True).losses) == 6
+
+
+def test_the_samples_of_a_run_are_no_corpus(tmp_path):
+    (tmp_path / "mine.txt").write_text("abc" * 300, encoding="utf-8")
+    text = data.load_corpus(tmp_path)
+    net = GPT(len(text.vocabulary), 16, 1, 2, 8)
+    training.train(net, text, CONFIG, tmp_path / "run")
+    assert list((tmp_path / "run/samples").iterdir())
+    assert data.load_corpus(tmp_path).digest == text.digest
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
         ({"config": settings(steps=7)}, "train: steps is 7, but the run in .* has 6; go on with"),
         ({"model": {"dropout_prob": 0.1}}, "train: dropout_prob is 0.1, but the run in .* has 0.2"),
-        ({"corpus": "other"}, "train: the corpus is other, but the run in .* has d; go on with"),
+        ({"corpus": "other"}, "train: letters is not the text of the run in"),
     ],
 )
 def test_another_setting_is_not_the_same_run(whole, change, message):
@@ -127,7 +208,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path, monkeypatch):
         training.train(model(), corpus(), CONFIG, tmp_path, on_eval=fill_the_disk)
     monkeypatch.undo()
     assert training.load_run(tmp_path)[2]["step"] == 2
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".ch")]
     assert len(training.train(model(), corpus(), CONFIG, tmp_path, resume=True).losses) == 6
 
 
@@ -149,6 +230,12 @@ def damage(checkpoint_, name, content):
         ("state.json", "{", "state.json: cannot be read"),
         ("state.json", "[]", "must hold an object, got list"),
         ("state.json", "{}", "is damaged"),
+        ("state.json", "[" * 100_000, "state.json: cannot be read"),
+        (
+            "state.json",
+            lambda b: b.replace(b'"embed_dim": 16', b'"embed_dim": 1' + b"0" * 400),
+            "damaged: ModelConfig: embed_dim must be .*, got an integer of 401 digits",
+        ),
     ],
 )
 def test_a_damaged_checkpoint_is_named(tmp_path, whole, name, content, message):
@@ -158,6 +245,16 @@ def test_a_damaged_checkpoint_is_named(tmp_path, whole, name, content, message):
     with pytest.raises(training.CheckpointError, match=message):
         training.load_run(run)
     with pytest.raises(training.CheckpointError, match=message.replace("is damaged: load", ".*")):
+        training.train(model(dropout_prob=0.2), corpus(), CONFIG, run, resume=True)
+
+
+def test_a_step_that_is_no_number_is_named(tmp_path, whole):
+    run = tmp_path / "run"
+    shutil.copytree(whole[0], run)
+    damage(
+        run / "checkpoint-000006", "state.json", lambda b: b.replace(b'"step": 6', b'"step": true')
+    )
+    with pytest.raises(training.CheckpointError, match="state.json is damaged: step is True"):
         training.train(model(dropout_prob=0.2), corpus(), CONFIG, run, resume=True)
 
 

@@ -85,6 +85,8 @@ def generate(
         loaded = training.pretrained("shakespeare-char") if folder is None else None
         model, vocabulary, _ = loaded or training.load_run(folder)
         encoded = [vocabulary.encode(prompt) for prompt in prompts]
+        if stop is not None:
+            vocabulary.encode(stop)  # a character that never comes would never stop it
         stop_token = None if beams is None or stop is None else _one_token(vocabulary, stop)
         texts = len(prompts) * samples
         for row in range(texts):

@@ -1,5 +1,6 @@
 """`tinygpt train`: a GPT of your own, with one command."""
 
+import contextlib
 import os
 import shlex
 import sys
@@ -39,6 +40,12 @@ def _overrides(command):
     return command
 
 
+def _not_empty(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    if path == Path(""):
+        raise click.BadParameter("must name a folder, such as runs/mine, got an empty name.")
+    return path
+
+
 @click.command()
 @click.option("--preset", default="shakespeare-char", show_default=True, help="A named setting.")
 @click.option(
@@ -49,6 +56,7 @@ def _overrides(command):
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
+    callback=_not_empty,
     help="Folder of the run.  [default: runs/PRESET]",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
@@ -88,6 +96,7 @@ def train(
         if resume:
             chosen = training.preset_of(folder)
         else:
+            training.refuse_a_run(folder)
             chosen = training.PRESETS[preset]
             given = _with_defaults(chosen.training, given)
         shape, config = _settings(chosen, given)
@@ -96,7 +105,8 @@ def train(
                 config = replace(config, **{name: value})
         if tie is not None:
             shape = replace(shape, tie_weights=tie)
-        text = data.load_corpus(corpus or chosen.corpus, folder / "tokens")
+        source = chosen.corpus if corpus is None else corpus
+        text = data.load_corpus(source, folder / "tokens")
         model = training.build_model(shape, len(text.vocabulary), config.seed)
         _say(
             quiet,
@@ -115,7 +125,8 @@ def train(
             command=_command(),
         )
     except KeyboardInterrupt:
-        click.echo(f"Interrupted; go on with `{_with_resume()}`.", err=True)
+        if _first() and next(folder.glob("checkpoint-*"), None):
+            click.echo(f"Go on with `tinygpt train --out {folder} --resume`.", err=True)
         raise
     except (
         ValueError,
@@ -126,6 +137,8 @@ def train(
         training.CheckpointError,
         training.LogError,
     ) as error:
+        if not _first():  # one process speaks for all
+            raise SystemExit(1) from None
         raise click.ClickException(str(error)) from None
     if history.validation_losses:  # the first process has measured them
         _say(
@@ -157,13 +170,16 @@ def _settings(preset, given: dict):
 
 
 def _command() -> str:
-    return shlex.join(["tinygpt", *sys.argv[1:]])
-
-
-def _with_resume() -> str:
-    return _command() if "--resume" in sys.argv else f"{_command()} --resume"
+    text = shlex.join(["tinygpt", *sys.argv[1:]])
+    return text.encode("utf-8", "replace").decode("utf-8")  # a file's name may be any bytes
 
 
 def _say(quiet: bool, text: str) -> None:
-    if not quiet and os.environ.get("RANK", "0") == "0":  # one process speaks for all
-        click.echo(text)
+    if not quiet and _first():
+        with contextlib.suppress(BrokenPipeError):  # nobody reads it: train on
+            click.echo(text)
+
+
+def _first() -> bool:
+    """Whether this process is the only one, or the first that `torchrun` started."""
+    return os.environ.get("RANK", "0") == "0"

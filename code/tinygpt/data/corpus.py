@@ -78,7 +78,8 @@ def load_corpus(
         folder = _path("folder", folder)
         ids = tokens.kept_tokens(folder, pieces, vocabulary, length, digest)
     split = train_val_split(ids, train_fraction)
-    return Corpus(name, vocabulary, *split, digest, source=os.fspath(source))
+    known = source if name == source else str(_path("source", source).resolve())
+    return Corpus(name, vocabulary, *split, digest, known)
 
 
 def _open(source) -> tuple[str, tokens.Pieces]:
@@ -97,4 +98,9 @@ def _pieces(text: str) -> Iterator[str]:
 def _path(name: str, value) -> Path:
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         raise TypeError(f"load_corpus: {name} must be a path, got {validate.describe(value)}")
-    return Path(value).expanduser()
+    if "\0" in os.fspath(value):
+        raise ValueError(f"load_corpus: {name} must hold no null character, got {value!r}")
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise ValueError(f"load_corpus: {name} names a user that is not there, {value!r}") from None

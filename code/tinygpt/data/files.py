@@ -20,7 +20,12 @@ def data_dir() -> Path:
     """Where fetched corpora are kept: `TINYGPT_DATA`, or `tinygpt` in the user's cache folder."""
     if chosen := os.environ.get("TINYGPT_DATA"):
         return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tinygpt"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tinygpt"
+    except RuntimeError:
+        raise DataError(
+            "there is no home folder to keep corpora in; set TINYGPT_DATA to a folder"
+        ) from None
 
 
 @contextmanager
@@ -48,6 +53,7 @@ def replacing(
             yield file
             file.flush()
             os.fsync(file.fileno())  # on the disk before its name is, should the power fail
+        beside.chmod(0o644)  # as for any file; a temporary one is for its owner alone
         os.replace(beside, path)
     except OSError as error:
         full = error.errno in NO_ROOM

@@ -13,6 +13,8 @@ from pathlib import Path
 from tinygpt.data.files import DataError
 
 SUFFIXES = (".txt", ".md")
+# In the folder of a training run, whose samples are no part of a corpus.
+RUN_MARK = ".tinygpt"
 _PIECE = 1 << 18  # bytes
 
 
@@ -20,7 +22,8 @@ def text_files(path: Path) -> list[Path]:
     """The file itself, or a folder's text files (.txt, .md) with those of its subfolders.
 
     They are in the order of their names, folder by folder. Hidden files and folders, whose
-    names begin with a dot, are left out, and links to folders are not followed.
+    names begin with a dot, are left out, as are the folders of training runs, and links to
+    folders are not followed.
 
     Raises:
         DataError: there is no such path, it is neither a file nor a folder, or the folder
@@ -33,7 +36,11 @@ def text_files(path: Path) -> list[Path]:
         raise DataError(f"{path} {what}; give a text file or a folder of text files")
     found = []
     for folder, subfolders, names in os.walk(path, onerror=_cannot_be_read):
-        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        subfolders[:] = [
+            name
+            for name in subfolders
+            if not name.startswith(".") and not os.path.exists(Path(folder, name, RUN_MARK))
+        ]
         files = [Path(folder, n) for n in names if n.lower().endswith(SUFFIXES) and n[0] != "."]
         found += [file for file in files if os.path.isfile(file)]
     if not found:

@@ -8,8 +8,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tinygpt.models.layers import TransformerBlock
-from tinygpt.shapes import Float, Int
+from tinygpt.shapes import Float, Int, Integer
 from tinygpt.validate import describe, flag, integer, integer_array, positive_integer, probability
+
+_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 class GPT(nn.Module):
@@ -66,7 +68,7 @@ class GPT(nn.Module):
             self.head.weight = self.token_embedding.weight
         self._initialise(seed)
 
-    def forward(self, tokens: Int[Tensor, "*B T"]) -> Float[Tensor, "B T V"]:
+    def forward(self, tokens: Integer[Tensor, "*B T"]) -> Float[Tensor, "B T V"]:
         """Return the scores of the next token at every position.
 
         Args:
@@ -93,7 +95,9 @@ class GPT(nn.Module):
             x = block(x)  # (B, T, C)
         return self.head(self.final_norm(x))  # (B, T, V)
 
-    def loss(self, tokens: Int[Tensor, "*B T"], targets: Int[Tensor, "*B T"]) -> Float[Tensor, ""]:
+    def loss(
+        self, tokens: Integer[Tensor, "*B T"], targets: Integer[Tensor, "*B T"]
+    ) -> Float[Tensor, ""]:
         """Return the mean cross-entropy, in nats per token, of the true next tokens.
 
         Args:
@@ -115,7 +119,7 @@ class GPT(nn.Module):
 
     def generate(
         self,
-        prompt_tokens: Int[Tensor, "*B T"] | Int[np.ndarray, "*B T"] | list,
+        prompt_tokens: Integer[Tensor, "*B T"] | Int[np.ndarray, "*B T"] | list,
         max_new_tokens: int = 50,
         temperature: float = 1.0,
         *,
@@ -166,7 +170,7 @@ class GPT(nn.Module):
         generator = None
         if seed is not None and self.head.weight.device.type != "meta":
             generator = torch.Generator(self.head.weight.device)
-            generator.manual_seed(integer("GPT", "seed", seed))
+            generator.manual_seed(integer("GPT", "seed", seed, high=2**63 - 1))
         residual_scale = 1 / math.sqrt(2 * len(self.blocks))
         for name, parameter in self.named_parameters():
             if name.endswith("bias"):
@@ -177,7 +181,7 @@ class GPT(nn.Module):
                 parameter.normal_(0.0, scale, generator=generator)
 
     def _check_tokens(self, where, name, tokens) -> Int[Tensor, "B T"]:
-        if not isinstance(tokens, Tensor) or tokens.is_floating_point():
+        if not isinstance(tokens, Tensor) or tokens.dtype not in _INTEGERS:
             raise TypeError(f"{where}: {name} must be a tensor of integers, got {describe(tokens)}")
         if tokens.ndim not in (1, 2) or tokens.numel() == 0:
             raise ValueError(
@@ -191,4 +195,4 @@ class GPT(nn.Module):
                 raise ValueError(
                     f"{where}: {name}: id {wrong:,} is outside 0..{self.vocab_size - 1:,}"
                 )
-        return tokens if tokens.ndim == 2 else tokens[None]
+        return torch.atleast_2d(tokens.long())

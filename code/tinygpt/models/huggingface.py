@@ -23,6 +23,7 @@ _OUTSIDE = {
 }
 _NORMS = {"norm1": "ln_1", "norm2": "ln_2"}
 _LINEARS = {"attention.output": "attn.c_proj", "mlp.fc1": "mlp.c_fc", "mlp.fc2": "mlp.c_proj"}
+_NO_WEIGHTS = (".attn.bias", ".attn.masked_bias")  # masks that older versions stored
 _FUSED = tuple(f"attention.{part}" for part in ("query", "key", "value"))
 
 
@@ -55,9 +56,22 @@ def from_huggingface(state: Mapping[str, Tensor], model: GPT) -> GPT:
             unchanged.
     """
     instance("from_huggingface", "model", model, GPT)
+    instance("from_huggingface", "state", state, Mapping)
     needed = to_huggingface(model)
     if missing := [name for name in needed if name not in state and name != "lm_head.weight"]:
         raise ValueError(f"from_huggingface: state lacks {missing[0]} of {len(needed)} weights")
+    unknown = [name for name in state if name not in needed and not name.endswith(_NO_WEIGHTS)]
+    if unknown:
+        raise ValueError(
+            f"from_huggingface: state has {unknown[0]}, which a model of {len(model.blocks)} "
+            "blocks does not"
+        )
+    for name in needed.keys() & state.keys():
+        if state[name].shape != needed[name].shape:
+            raise ValueError(
+                f"from_huggingface: {name} must have shape {tuple(needed[name].shape)}, "
+                f"got {tuple(state[name].shape)}"
+            )
     own = {ours: state[name] for ours, name in _OUTSIDE.items()}
     head = state.get("lm_head.weight", state["transformer.wte.weight"])
     own["head.weight"] = head

@@ -78,6 +78,8 @@ def load_weights(model: nn.Module, state: Mapping[str, Tensor | np.ndarray]):
     where = f"{type(model).__name__}.load_weights"
     every_name = dict(model.named_parameters(remove_duplicate=False))
     first_name = {id(parameter): name for name, parameter in model.named_parameters()}
+    if any(parameter.is_meta for parameter in every_name.values()):
+        raise ValueError(f"{where}: the model is on the device meta, which holds no numbers")
     tensors = {name: torch.as_tensor(value) for name, value in state.items()}
     if missing := [name for name in first_name.values() if name not in tensors]:
         raise ValueError(f"{where}: state lacks {_some(missing)}")

@@ -46,7 +46,7 @@ def beam_search(
         max_new_tokens: how many tokens to add at most.
         num_beams: how many texts to keep, and to run the model on, at every step.
         length_penalty: 0 ranks by probability, which favours short texts; 1 by the mean log
-            probability of a token; below 0 favours short texts still more.
+            probability of a token; below 0 favours short texts still more. From -10 to 10.
         stop_token: a text ends with this token.
 
     Returns:
@@ -64,7 +64,7 @@ def beam_search(
     text = token_list(where, "prompt", prompt, model.vocab_size)
     max_new_tokens = integer(where, "max_new_tokens", max_new_tokens)
     num_beams = positive_integer(where, "num_beams", num_beams)
-    length_penalty = number(where, "length_penalty", length_penalty)
+    length_penalty = number(where, "length_penalty", length_penalty, low=-10.0, high=10.0)
     if stop_token is not None:
         stop_token = integer(where, "stop_token", stop_token, high=model.vocab_size - 1)
 

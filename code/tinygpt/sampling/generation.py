@@ -52,8 +52,18 @@ def generate(
     check_model("generate", model)
     if isinstance(prompts, (str, bytes)) or not isinstance(prompts, (Sequence, np.ndarray, Tensor)):
         raise TypeError(f"generate: prompts must be a list of prompts, got {describe(prompts)}")
-    if any(np.ndim(prompt) == 0 for prompt in prompts):
-        raise TypeError("generate: prompts must be a list of prompts; put one prompt into a list")
+    if isinstance(prompts, (np.ndarray, Tensor)) and prompts.ndim == 0:
+        raise TypeError(f"generate: prompts must be a list of prompts, got {describe(prompts)}")
+    for prompt in prompts:
+        if prompt is None or isinstance(prompt, (str, bytes)):
+            raise TypeError(
+                f"generate: each prompt must be a list of ids, got {describe(prompt)}; "
+                "encode a text first"
+            )
+        if not isinstance(prompt, Sequence) and np.ndim(prompt) == 0:
+            raise TypeError(
+                "generate: prompts must be a list of prompts; put one prompt into a list"
+            )
     texts = [
         token_list("generate", f"prompt {row}", prompt, model.vocab_size)
         for row, prompt in enumerate(prompts)

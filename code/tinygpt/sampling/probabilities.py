@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tinygpt.shapes import Float, Int
-from tinygpt.validate import number, positive_integer
+from tinygpt.validate import describe, number, positive_integer
 
 
 def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
@@ -22,6 +22,7 @@ def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
 
     Source: Fan, Lewis and Dauphin (2018), Hierarchical Neural Story Generation, section 5.
     """
+    _check_logits("keep_top_k", logits)
     k = positive_integer("keep_top_k", "k", k)
     order = logits.argsort(dim=-1, descending=True, stable=True)  # (..., V)
     kept = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order[..., :k], True)
@@ -41,6 +42,7 @@ def keep_top_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]
 
     Source: Holtzman et al. (2020), The Curious Case of Neural Text Degeneration, section 3.1.
     """
+    _check_logits("keep_top_p", logits)
     p = number("keep_top_p", "p", p, low=0.0, high=1.0)
     if p == 1.0:  # the sum may round to 1 before the last token
         return logits
@@ -80,6 +82,7 @@ def next_token_probabilities(
         ValueError: a row has no finite highest score, or an argument is out of range.
     """
     temperature = number("next_token_probabilities", "temperature", temperature, low=0.0)
+    _check_logits("next_token_probabilities", logits)
     logits = logits.detach().cpu().double()
     highest = _highest("next_token_probabilities", logits)  # (..., 1)
     if temperature == 0:
@@ -105,6 +108,16 @@ def draw(probabilities: Float[Tensor, "*B V"], uniform: Float[Tensor, "*B"]) -> 
     """
     cumulative = probabilities.cumsum(dim=-1)
     return (cumulative <= uniform[..., None] * cumulative[..., -1:]).sum(dim=-1)
+
+
+def _check_logits(where: str, logits):
+    """Say that scores must be a tensor of floats with a last axis, if they are not."""
+    if not isinstance(logits, Tensor) or not logits.is_floating_point():
+        raise TypeError(f"{where}: logits must be a tensor of floats, got {describe(logits)}")
+    if logits.ndim == 0 or logits.shape[-1] == 0:
+        raise ValueError(
+            f"{where}: logits must have shape (..., V) with V at least 1, got {tuple(logits.shape)}"
+        )
 
 
 def _highest(where: str, logits: Float[Tensor, "*B V"]) -> Float[Tensor, "*B 1"]:

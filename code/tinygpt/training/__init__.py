@@ -4,7 +4,13 @@ Read it in this order: `config`, `loop`, `updates`, `optimizer`, `evaluation`; t
 `run` and `checkpoint`, which keep a run on the disk, and `devices` and `distributed`.
 """
 
-from tinygpt.training.checkpoint import CheckpointError, build_model, load_run, preset_of
+from tinygpt.training.checkpoint import (
+    CheckpointError,
+    build_model,
+    load_run,
+    preset_of,
+    refuse_a_run,
+)
 from tinygpt.training.config import PRESETS, Config, ModelConfig, Preset
 from tinygpt.training.evaluation import evaluate
 from tinygpt.training.history import History, LogError
@@ -30,5 +36,6 @@ __all__ = [
     "load_run",
     "preset_of",
     "pretrained",
+    "refuse_a_run",
     "train",
 ]

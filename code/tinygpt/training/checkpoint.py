@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from tinygpt.data import CharVocabulary
-from tinygpt.files import read_safetensors
+from tinygpt.files import checked_path, read_safetensors
 from tinygpt.models import GPT, load, save
 from tinygpt.training.config import Config, ModelConfig, Preset, from_json
 
@@ -56,6 +56,9 @@ def write_checkpoint(
         _save_optimizer(beside / "optimizer.safetensors", model, optimizer)
         text = json.dumps({**info, "step": step}, indent=2, ensure_ascii=False) + "\n"
         (beside / "state.json").write_text(text, encoding="utf-8")
+        for file in beside.iterdir():  # on the disk before the older one goes
+            with open(file, "rb+") as opened:
+                os.fsync(opened.fileno())
         if place.exists():  # of a run that was killed after this step
             shutil.rmtree(place)
         os.replace(beside, place)
@@ -72,14 +75,36 @@ def write_checkpoint(
     return place
 
 
-def newest_checkpoint(run: str | os.PathLike) -> Path:
+def refuse_a_run(run: Path):
+    """Say so if a folder holds a run that a fresh one would overwrite."""
+    if _checkpoints(run):
+        raise CheckpointError(
+            f"{run} holds a run already; go on with it (--resume, or resume=True) or choose "
+            "another folder"
+        )
+
+
+def remove_leftovers(run: Path):
+    """Remove what runs that were killed left half-written."""
+    for path in _folders(run):
+        if path.name.startswith((".checkpoint-", ".save.")):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def newest_checkpoint(run: str | os.PathLike, *, of_a_run: bool = False) -> Path:
     """Return the folder of a run's newest checkpoint, or `run` itself if it is one.
+
+    Args:
+        run: the folder.
+        of_a_run: whether it must be a run's, to go on with it.
 
     Raises:
         CheckpointError: there is none.
     """
-    run = Path(run)
-    if (run / "state.json").is_file():
+    run = checked_path("load_run", run)
+    if os.path.isfile(run / "state.json"):
+        if of_a_run:
+            raise CheckpointError(f"{run} is a checkpoint; name the run's folder, {run.parent}")
         return run
     found = _checkpoints(run)
     if not found:
@@ -105,7 +130,7 @@ def preset_of(run: str | os.PathLike) -> Preset:
     Raises:
         CheckpointError: there is no checkpoint, or it is damaged.
     """
-    checkpoint = newest_checkpoint(run)
+    checkpoint = newest_checkpoint(run, of_a_run=True)
     state = read_state(checkpoint)
     try:
         return Preset(
@@ -114,7 +139,8 @@ def preset_of(run: str | os.PathLike) -> Preset:
             from_json(Config, state["training"], "training"),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{checkpoint}: state.json is damaged: {error}") from None
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else error
+        raise CheckpointError(f"{checkpoint}: state.json is damaged: {reason}") from None
 
 
 def load_run(run: str | os.PathLike) -> tuple[GPT, CharVocabulary, dict[str, Any]]:
@@ -148,17 +174,27 @@ def load_model(weights: Path, state: dict[str, Any], where: str):
 
 
 def build_model(config: ModelConfig, vocab_size: int, seed: int | None = None) -> GPT:
-    """Return a fresh GPT of this shape."""
-    return GPT(
-        vocab_size,
-        config.embed_dim,
-        config.num_layers,
-        config.num_heads,
-        config.max_seq_len,
-        dropout_prob=config.dropout_prob,
-        tie_weights=config.tie_weights,
-        seed=seed,
-    )
+    """Return a fresh GPT of this shape.
+
+    Raises:
+        ValueError: the heads do not divide the width, or the model does not fit into memory.
+    """
+    try:
+        return GPT(
+            vocab_size,
+            config.embed_dim,
+            config.num_layers,
+            config.num_heads,
+            config.max_seq_len,
+            dropout_prob=config.dropout_prob,
+            tie_weights=config.tie_weights,
+            seed=seed,
+        )
+    except (RuntimeError, MemoryError):
+        raise ValueError(
+            f"a GPT with embed_dim={config.embed_dim:,}, num_layers={config.num_layers:,} and "
+            f"max_seq_len={config.max_seq_len:,} does not fit into memory; choose smaller ones"
+        ) from None
 
 
 @torch.no_grad()
@@ -173,26 +209,34 @@ def restore(checkpoint: Path, model: nn.Module, optimizer: torch.optim.AdamW):
     try:
         load(checkpoint / "model.safetensors", model)
         moments = read_safetensors("resume", checkpoint / "optimizer.safetensors", load_file)
-        for name, parameter in model.named_parameters():
+        step = moments["step"]
+        if step.shape or not step.is_floating_point() or not step.isfinite():
+            raise ValueError(f"optimizer.safetensors: step is {step}")
+        for name, parameter in _trained(model):
             state = {moment: moments[f"{name}.{moment}"] for moment in _MOMENTS}
             if any(tensor.shape != parameter.shape for tensor in state.values()):
                 raise ValueError(f"the moments of {name} have another shape")
             state = {key: tensor.to(parameter.device) for key, tensor in state.items()}
-            optimizer.state[parameter] = {"step": moments["step"].clone(), **state}
+            optimizer.state[parameter] = {"step": step.clone(), **state}
     except (KeyError, ValueError, OSError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise CheckpointError(f"{checkpoint}: the checkpoint is damaged: {reason}") from None
 
 
 def _save_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.AdamW):
-    from safetensors.torch import save_file
+    from safetensors.torch import save as serialise
 
     tensors = {}
-    for name, parameter in model.named_parameters():
+    for name, parameter in _trained(model):
         state = optimizer.state[parameter]
         tensors |= {f"{name}.{moment}": state[moment].cpu() for moment in _MOMENTS}
         tensors["step"] = state["step"].cpu()  # the same for all
-    save_file(tensors, path)
+    path.write_bytes(serialise(tensors))
+
+
+def _trained(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """The parameters that are not frozen."""
+    return (pair for pair in model.named_parameters() if pair[1].requires_grad)
 
 
 def _checkpoints(run: Path) -> list[Path]:
@@ -202,7 +246,7 @@ def _checkpoints(run: Path) -> list[Path]:
 
 
 def _folders(run: Path) -> Iterator[Path]:
-    if run.is_dir():
+    if os.path.isdir(run):
         yield from (path for path in run.iterdir() if path.is_dir())
 
 
@@ -210,7 +254,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file, or say that it is damaged."""
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: cannot be read ({error}); the run is damaged") from None
     if not isinstance(state, dict):
         raise CheckpointError(f"{path}: must hold an object, got {type(state).__name__}")

@@ -23,8 +23,8 @@ def choose_device(name: str = "auto") -> torch.device:
     try:
         device = torch.device(name)
         torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
-        reason = (str(error).splitlines() or ["unknown"])[0]
+    except (RuntimeError, AssertionError, TypeError, ImportError, AttributeError) as error:
+        reason = (str(error).splitlines() or ["unknown"])[0][:100]
         raise ValueError(
             f"device must be auto, cpu, or one that is in this machine, got {name!r} ({reason})"
         ) from None

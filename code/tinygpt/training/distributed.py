@@ -14,6 +14,7 @@ class Workers:
 
     rank: int = 0
     size: int = 1
+    device: torch.device = torch.device("cpu")
 
     @property
     def first(self) -> bool:
@@ -41,6 +42,14 @@ class Workers:
             value = value / self.size
         return value
 
+    def any(self, value: bool) -> bool:
+        """Return whether the value is true in any process."""
+        if self.size > 1:
+            count = torch.tensor(float(value), device=self.device)
+            distributed.all_reduce(count)
+            value = count.item() > 0
+        return value
+
     def wait(self):
         """Go on when every process has come here."""
         if self.size > 1:
@@ -60,12 +69,12 @@ def workers(device: torch.device):
     """
     if not started_by_torchrun() or distributed.is_initialized():
         if distributed.is_initialized():
-            yield Workers(distributed.get_rank(), distributed.get_world_size())
+            yield Workers(distributed.get_rank(), distributed.get_world_size(), device)
         else:
             yield Workers()
         return
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
-        yield Workers(distributed.get_rank(), distributed.get_world_size())
+        yield Workers(distributed.get_rank(), distributed.get_world_size(), device)
     finally:
         distributed.destroy_process_group()

@@ -108,7 +108,10 @@ class History:
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         except (OSError, UnicodeDecodeError) as error:
             raise LogError(f"{path}: cannot be read ({error})") from None
-        rows = list(csv.reader(line for line in lines if line.endswith("\n")))
+        try:
+            rows = list(csv.reader(line for line in lines if line.endswith("\n")))
+        except csv.Error as error:
+            raise LogError(f"{path}: cannot be read ({error})") from None
         if not rows or tuple(rows[0]) != COLUMNS:
             raise LogError(f"{path}: the first line must be {','.join(COLUMNS)}")
         history = cls()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
@@ -59,7 +60,8 @@ def train(
     instance("train", "model", model, nn.Module)
     instance("train", "corpus", corpus, data.Corpus)
     instance("train", "config", config, Config)
-    flag("train", "resume", resume)
+    if flag("train", "resume", resume) and folder is None:
+        raise ValueError("train: resume=True needs the folder of the run, got None")
     device = choose_device(config.device)
     with workers(device) as team, _first_interrupt() as interrupted:
         model.to(device)
@@ -82,23 +84,25 @@ def train(
                     f"loss {history.losses[-1]:.3f}, {updates.speed:,.0f} tokens/s", refresh=False
                 )
                 bar.update()
-                stopping = interrupted() or number == config.steps
                 if number % config.eval_every == 0 or number == config.steps:
                     _evaluate(updates, history, number, bar, on_eval)
+                stop = team.any(interrupted())  # asked once, so that what follows agrees
                 if run is not None:
-                    run.note(history, stopping, bar)
-                if interrupted():
+                    run.note(history, stop or number == config.steps, bar)
+                if stop:
                     raise KeyboardInterrupt
     return history
 
 
 def _evaluate(updates: Updates, history: History, number: int, bar, on_eval):
     speed, team = updates.speed, updates.team
+    updates.check_weights(number)
     if team.first:
         train_loss, validation_loss = updates.evaluate()
         history.note_evaluation(number, train_loss, validation_loss, speed)
         if not bar.disable:
-            bar.write(f"step {number:,}: train {train_loss:.3f}, validation {validation_loss:.3f}")
+            losses = f"train {train_loss:.3f}, validation {validation_loss:.3f}"
+            bar.write(f"step {number:,}: {losses}", file=sys.stderr)
         if on_eval is not None:
             on_eval(number, updates.model, history)
     team.wait()
@@ -107,19 +111,23 @@ def _evaluate(updates: Updates, history: History, number: int, bar, on_eval):
 
 @contextmanager
 def _first_interrupt() -> Iterator[Callable[[], bool]]:
-    """Let the first Ctrl-C wait for the end of the step; a second one acts at once."""
+    """Let Ctrl-C, or a polite end from outside, wait for the end of the step.
+
+    A second Ctrl-C acts at once. `torchrun` sends SIGTERM to each process after a Ctrl-C.
+    """
     seen = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield seen.is_set  # only the main thread may handle signals
         return
 
     def note(number, frame):
-        if seen.is_set():
+        if seen.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
         seen.set()
 
-    before = signal.signal(signal.SIGINT, note)
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield seen.is_set
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -8,18 +8,21 @@ checkpoint-002000/    the newest state
 
 import json
 import os
+import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tinygpt import data, sampling
-from tinygpt.files import checked_path, write_whole
+from tinygpt.data.text import RUN_MARK
+from tinygpt.files import checked_path, take, write_whole
 from tinygpt.models import GPT
 from tinygpt.training import checkpoint
 from tinygpt.training.checkpoint import CheckpointError
 from tinygpt.training.config import ModelConfig, to_json
 from tinygpt.training.history import History, Log, LogError
 from tinygpt.training.updates import Updates
-from tinygpt.validate import instance
+from tinygpt.validate import instance, is_integer
 
 # What may differ when a run goes on: it changes where and how fast it computes.
 _FREE = ("device", "compile")
@@ -33,30 +36,23 @@ class Run:
         self.model = instance("train", "model", updates.model, GPT)
         self.optimizer, self.config = updates.optimizer, updates.config
         self.corpus, self.team = updates.corpus, updates.team
+        self.updates = updates
         self.command = command
         self._log: Log | None = None
+        self._lock: IO | None = None
 
     def begin(self) -> History:
         """Start a fresh run in the folder.
 
         Raises:
-            CheckpointError: the folder holds a run already, or cannot be made.
+            CheckpointError: the folder holds a run already, or cannot be made, or another
+                process is writing to it.
         """
         history = History()
-        if self.team.first:
-            if self._log_path.exists():
-                raise CheckpointError(
-                    f"{self.folder} holds a run already; go on with it (--resume, or resume=True) "
-                    "or choose another folder"
-                )
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise CheckpointError(
-                    f"{self.folder}: cannot be made ({error.strerror}); choose another folder"
-                ) from None
-            self._log = Log(self._log_path, history)
-        self.team.wait()
+        with self._as_one():
+            if self.team.first:
+                checkpoint.refuse_a_run(self.folder)
+                self._open(history)
         return history
 
     def resume(self) -> History:
@@ -66,7 +62,7 @@ class Run:
             CheckpointError, LogError: there is none, or it is damaged.
             ValueError: it was made with another corpus, model or configuration.
         """
-        newest = checkpoint.newest_checkpoint(self.folder)
+        newest = checkpoint.newest_checkpoint(self.folder, of_a_run=True)
         state = checkpoint.read_state(newest)
         self._check_same(state, newest)
         checkpoint.restore(newest, self.model, self.optimizer)
@@ -77,9 +73,9 @@ class Run:
                 f"{newest.name}; the log is damaged"
             )
         self.command = state.get("command")
-        self.team.wait()  # all have read before the first writes
-        if self.team.first:
-            self._log = Log(self._log_path, history)
+        with self._as_one():  # all have read before the first writes
+            if self.team.first:
+                self._open(history)
         return history
 
     def note(self, history: History, stopping: bool, bar):
@@ -90,8 +86,10 @@ class Run:
         if self.config.sample_every and step % self.config.sample_every == 0:
             text = self._sample(step)
             if not bar.disable:
-                bar.write(f"--- a sample after step {step:,}\n{text.strip()}\n---")
+                sample = f"--- a sample after step {step:,}\n{text.strip()}\n---"
+                bar.write(sample, file=sys.stderr)
         if step % self.config.checkpoint_every == 0 or stopping:
+            self.updates.check_weights(step)
             self._log.add(history)  # first, so that a checkpoint's steps are in the log
             checkpoint.write_checkpoint(
                 self.folder, step, self.model, self.optimizer, self._about(history)
@@ -101,9 +99,38 @@ class Run:
             self._log.add(history)
 
     def close(self):
-        """Close the log."""
-        if self._log is not None:
-            self._log.close()
+        """Close the log and let others have the folder."""
+        for opened in (self._log, self._lock):
+            if opened is not None:
+                opened.close()
+
+    def _open(self, history: History):
+        """Take the folder for this process and write the log up to now."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = take(self.folder / RUN_MARK)
+        except BlockingIOError:
+            raise CheckpointError(
+                f"{self.folder}: another process is training there; wait for it, or choose "
+                "another folder"
+            ) from None
+        except OSError as error:
+            raise CheckpointError(
+                f"{self.folder}: cannot be made ({error.strerror}); choose another folder"
+            ) from None
+        checkpoint.remove_leftovers(self.folder)
+        self._log = Log(self._log_path, history)
+
+    @contextmanager
+    def _as_one(self):
+        """Let every process go on together, or none when the first one cannot."""
+        problem = None
+        try:
+            yield
+        except (CheckpointError, LogError, OSError) as error:
+            problem = error
+        if self.team.any(problem is not None):
+            raise problem or CheckpointError("train: the first process could not begin")
 
     @property
     def _log_path(self) -> Path:
@@ -129,23 +156,35 @@ class Run:
                 "source": self.corpus.source,
                 "digest": self.corpus.digest,
             },
+            "processes": self.team.size,
             "train_loss": history.train_losses[-1] if evaluated else None,
             "validation_loss": history.validation_losses[-1] if evaluated else None,
             "vocabulary": json.loads(self.corpus.vocabulary.to_json()),
         }
 
     def _check_same(self, state: dict[str, Any], newest: Path):
+        before = checkpoint.preset_of(self.folder)
         try:
             pairs = [
-                ("the corpus", state["corpus"]["digest"], self.corpus.digest),
-                *_compare(state["model"], to_json(_shape_of(self.model))),
-                *_compare(state["training"], to_json(self.config)),
+                ("vocabulary", state["vocabulary"], json.loads(self.corpus.vocabulary.to_json())),
+                *_compare(to_json(before.model), to_json(_shape_of(self.model))),
+                *_compare(to_json(before.training), to_json(self.config)),
             ]
-            step = state["step"]
+            step, text = state["step"], state["corpus"]["digest"]
         except (KeyError, TypeError, AttributeError):
             raise CheckpointError(f"{newest}: state.json is damaged") from None
-        if not isinstance(step, int) or step < 1:
+        if self.model.dropout.p and state.get("processes", 1) != self.team.size:
+            raise ValueError(
+                f"train: with dropout a run goes on with as many processes as before, "
+                f"{state.get('processes', 1)}, got {self.team.size}"
+            )
+        if not is_integer(step) or not 1 <= step <= self.config.steps:
             raise CheckpointError(f"{newest}: state.json is damaged: step is {step!r}")
+        if text != self.corpus.digest:
+            raise ValueError(
+                f"train: {self.corpus.name} is not the text of the run in {self.folder}; give the "
+                "same text, unchanged, or start a run in another folder"
+            )
         for name, before, now in pairs:
             if before != now and name not in _FREE:
                 raise ValueError(

@@ -74,13 +74,17 @@ class Updates:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self._backward(number)
-        if not math.isfinite(loss):
-            raise TrainingError(
-                f"train: the loss is {loss} at step {number:,}; try a lower learning_rate, a "
-                "longer warm-up or a smaller clip"
-            )
+        try:
+            loss = self._backward(number)
+        except (MemoryError, torch.OutOfMemoryError):
+            self._no_room()
+        except RuntimeError as error:
+            if "alloc" not in str(error):  # PyTorch's word for it on the CPU
+                raise
+            self._no_room()
+        self._check_finite(loss, "loss", number)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip).item()
+        self._check_finite(norm, "length of the gradient", number)
         self.optimizer.step()
         self._tokens += self.config.batch_size * self.block_size * self.config.accumulation
         return Update(loss, rate, norm)
@@ -106,12 +110,37 @@ class Updates:
         pair = data.random_batch(self.corpus.train, self.config.batch_size, self.block_size, rng)
         return (torch.tensor(part[self.share], device=self.device) for part in pair)
 
+    def _check_finite(self, value: float, what: str, number: int):
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"train: the {what} is {value} at step {number:,}; try a lower learning_rate, a "
+                "longer warm-up or a smaller clip"
+            )
+
+    def _no_room(self):
+        raise TrainingError(
+            f"train: a batch of {self.config.batch_size:,} × {self.block_size:,} tokens does not "
+            "fit into memory; choose a smaller batch_size, and accumulation for the rest"
+        ) from None
+
     def evaluate(self) -> tuple[float, float]:
         """Return the loss on the training text and on the validation text."""
         sizes = self.config.batch_size, self.block_size, self.config.eval_batches
         texts = self.corpus.train, self.corpus.validation
         with autocast(self.device, self.config.precision):
-            return tuple(evaluate(self.model, ids, *sizes, seed=self.config.seed) for ids in texts)
+            train, validation = (
+                evaluate(self.model, ids, *sizes, seed=self.config.seed) for ids in texts
+            )
+        return train, validation
+
+    def check_weights(self, number: int):
+        """Say so if the last update has left weights that are not numbers."""
+        for name, parameter in self.model.named_parameters():
+            if not parameter.isfinite().all():
+                raise TrainingError(
+                    f"train: after step {number:,} {name} holds what is not a number; try a lower "
+                    "learning_rate, a longer warm-up or a smaller clip"
+                )
 
     @property
     def speed(self) -> float:
