@@ -53,7 +53,7 @@ def stop_when_kept(text, out, *options, number) -> int:
         time.sleep(0.01)
     run.send_signal(number)
     _, errors = run.communicate(timeout=120)
-    assert number == signal.SIGKILL or "Interrupted; go on with `tinygpt train" in errors
+    assert number == signal.SIGKILL or "Go on with `tinygpt train --out" in errors
     return run.returncode
 
 
