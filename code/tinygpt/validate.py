@@ -140,6 +140,11 @@ def is_integer(value) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
 
 
+def first_few(names: list[str]) -> str:
+    """Return the first few names, and how many more there are."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
 def describe(value) -> str:
     """Return what a wrong value is, short enough for a sentence."""
     kind = type(value).__name__

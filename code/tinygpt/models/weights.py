@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from tinygpt import scratch
 from tinygpt.files import read_safetensors, write_whole
-from tinygpt.validate import describe, instance
+from tinygpt.validate import describe, first_few, instance
 
 
 def save(path: str | os.PathLike, model: nn.Module):
@@ -82,9 +82,9 @@ def load_weights(model: nn.Module, state: Mapping[str, Tensor | np.ndarray]):
         raise ValueError(f"{where}: the model is on the device meta, which holds no numbers")
     tensors = {name: torch.as_tensor(value) for name, value in state.items()}
     if missing := [name for name in first_name.values() if name not in tensors]:
-        raise ValueError(f"{where}: state lacks {_some(missing)}")
+        raise ValueError(f"{where}: state lacks {first_few(missing)}")
     if unknown := [name for name in tensors if name not in every_name]:
-        raise ValueError(f"{where}: state has {_some(unknown)}, which this model does not")
+        raise ValueError(f"{where}: state has {first_few(unknown)}, which this model does not")
     for name, tensor in tensors.items():
         if tensor.shape != every_name[name].shape or not tensor.is_floating_point():
             raise ValueError(
@@ -96,7 +96,3 @@ def load_weights(model: nn.Module, state: Mapping[str, Tensor | np.ndarray]):
             raise ValueError(f"{where}: {name} and {first} are one parameter, but differ")
     for name in first_name.values():
         every_name[name].copy_(tensors[name])
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -10,6 +10,7 @@ from tinygpt.scratch.tensor import Tensor
 from tinygpt.shapes import Float, Int
 from tinygpt.validate import (
     describe,
+    first_few,
     flag,
     generator,
     instance,
@@ -88,9 +89,9 @@ class Module:
         tensors = dict(self._named_tensors())
         required = {name for name, _ in self.named_parameters()}
         if missing := sorted(required - state.keys()):
-            raise ValueError(f"{where}: state lacks {_some(missing)}")
+            raise ValueError(f"{where}: state lacks {first_few(missing)}")
         if unknown := sorted(state.keys() - tensors.keys()):
-            raise ValueError(f"{where}: state has {_some(unknown)}, which this model does not")
+            raise ValueError(f"{where}: state has {first_few(unknown)}, which this model does not")
         arrays = {name: np.asarray(value) for name, value in state.items()}
         for name, array in arrays.items():
             if array.shape != tensors[name].shape or array.dtype.kind != "f":
@@ -269,8 +270,3 @@ def _uniform(shape, bound) -> Tensor:
     values *= 2 * bound
     values -= bound
     return Tensor(values, requires_grad=True)
-
-
-def _some(names) -> str:
-    """Return the first few names, and how many more there are."""
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

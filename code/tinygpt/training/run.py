@@ -4,6 +4,8 @@ log.csv               a row for each step
 loss.png              the same, drawn at each checkpoint
 samples/              what the model writes on the way
 checkpoint-002000/    the newest state
+tokens/               the corpus as numbers, where the command trains
+.tinygpt              held by the process that trains
 """
 
 import json
