@@ -87,6 +87,8 @@ def test_all_text_shows_without_javascript(site, visit):
         assert page.locator("html.js").count() == 0
         unseen[name] = page.evaluate(UNSEEN)
         for panel in page.locator("[role=tabpanel]").all():
+            if panel.locator("xpath=ancestor::details[not(@open)]").count():
+                continue  # shows with the rest of what is folded
             assert panel.is_visible()
             assert panel.locator(".tab-title").first.is_visible()
         assert page.locator("[role=tablist]:visible").count() == 0

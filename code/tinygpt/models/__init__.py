@@ -1,10 +1,11 @@
 """The models in PyTorch.
 
-Read them in this order: `attention`, `layers`, `gpt`; then `weights` and `huggingface`, which
-move weights between models and files.
+Read them in this order: `attention`, `gelu`, `layers`, `gpt`; then `weights` and
+`huggingface`, which move weights between models and files.
 """
 
 from tinygpt.models.attention import MultiHeadAttention, attention_weights, create_causal_mask
+from tinygpt.models.gelu import gelu
 from tinygpt.models.gpt import GPT
 from tinygpt.models.layers import MLP, TransformerBlock
 from tinygpt.models.weights import copy_weights, load, load_weights, save, weights
@@ -17,6 +18,7 @@ __all__ = [
     "attention_weights",
     "copy_weights",
     "create_causal_mask",
+    "gelu",
     "load",
     "load_weights",
     "save",

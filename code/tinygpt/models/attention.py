@@ -71,9 +71,7 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 f"MultiHeadAttention.forward: x must have shape (B, T, C), got {tuple(x.shape)}"
             )
-        query = self._split_heads(self.query(x))  # (B, h, T, d_k)
-        key = self._split_heads(self.key(x))  # (B, h, T, d_k)
-        value = self._split_heads(self.value(x))  # (B, h, T, d_k)
+        query, key, value = self._project(x)  # (B, h, T, d_k) each
         if self.fused_attention:
             dropout_p = self.dropout.p if self.training else 0.0  # the kernel knows no eval()
             mixed = F.scaled_dot_product_attention(
@@ -90,7 +88,15 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 f"MultiHeadAttention.weights: x must have shape (B, T, C), got {describe(x)}"
             )
-        return attention_weights(self._split_heads(self.query(x)), self._split_heads(self.key(x)))
+        query, key, _ = self._project(x)
+        return attention_weights(query, key)
+
+    def _project(self, x: Float[Tensor, "B T C"]) -> list[Float[Tensor, "B h T d_k"]]:
+        # One product of matrices is faster than three a third of its size.
+        maps = self.query, self.key, self.value
+        weight = torch.cat([one.weight for one in maps])  # (3C, C)
+        bias = torch.cat([one.bias for one in maps])  # (3C,)
+        return [self._split_heads(part) for part in F.linear(x, weight, bias).chunk(3, dim=-1)]
 
     def _split_heads(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B h T d_k"]:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)

@@ -1,9 +1,9 @@
 """The parts of a block besides attention, and the block."""
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from tinygpt.models.attention import MultiHeadAttention
+from tinygpt.models.gelu import gelu
 from tinygpt.shapes import Float
 from tinygpt.validate import number, positive_integer, probability
 
@@ -32,7 +32,7 @@ class MLP(nn.Module):
 
     def forward(self, x: Float[Tensor, "*B C"]) -> Float[Tensor, "*B C"]:
         """Widen, bend, narrow."""
-        hidden = F.gelu(self.fc1(x), approximate="tanh")  # (..., 4C)
+        hidden = gelu(self.fc1(x))  # (..., 4C)
         return self.dropout(self.fc2(hidden))  # (..., C)
 
 

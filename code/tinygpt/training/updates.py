@@ -52,7 +52,8 @@ class Updates:
         self.team = team or Workers()
         self.share = self.team.share(config.batch_size)
         self.block_size = _block_size(model, corpus, config)
-        self.device = next(model.parameters()).device
+        self.parameters = list(model.parameters())
+        self.device = self.parameters[0].device
         self.optimizer = configure_optimizer(model, config)
         self.schedule = CosineSchedule(
             config.learning_rate, config.steps, config.warmup_steps, config.min_learning_rate
@@ -69,7 +70,8 @@ class Updates:
         Raises:
             TrainingError: the loss is not a number; the weights are then as they were.
         """
-        self.model.train()
+        if not self.model.training:  # walking over all modules takes time
+            self.model.train()
         rate = self.schedule(number - 1)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -83,8 +85,7 @@ class Updates:
                 raise
             self._no_room()
         self._check_finite(loss, "loss", number)
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip).item()
-        self._check_finite(norm, "length of the gradient", number)
+        norm = self._clip(number)
         self.optimizer.step()
         self._tokens += self.config.batch_size * self.block_size * self.config.accumulation
         return Update(loss, rate, norm)
@@ -105,6 +106,16 @@ class Updates:
                 loss.backward()
             total += loss.detach()
         return self.team.mean(total).item()
+
+    def _clip(self, number: int) -> float:
+        """Scale the gradient down to the longest that is allowed; return its length before."""
+        gradients = [p.grad for p in self.parameters if p.grad is not None]
+        norm = nn.utils.get_total_norm(gradients)
+        length = norm.item()
+        self._check_finite(length, "length of the gradient", number)
+        if length > self.config.clip:  # most gradients are not: they are left as they are
+            nn.utils.clip_grads_with_norm_(self.parameters, self.config.clip, norm)
+        return length
 
     def _batch(self, rng: np.random.Generator) -> Iterator[Tensor]:
         pair = data.random_batch(self.corpus.train, self.config.batch_size, self.block_size, rng)
