@@ -25,9 +25,10 @@ def attention_weights(
 
     Source: Vaswani et al. (2017), Attention Is All You Need, equation 1.
     """
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (..., T, T)
-    mask = create_causal_mask(query.shape[-2], query.device)  # (T, T)
-    return scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+    scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)  # (..., T, T)
+    past = create_causal_mask(query.shape[-2], query.device)  # (T, T)
+    blocked = torch.zeros_like(past, dtype=scores.dtype).masked_fill(~past, -math.inf)
+    return scores.add_(blocked).softmax(dim=-1)
 
 
 class MultiHeadAttention(nn.Module):

@@ -41,3 +41,15 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager:
     if precision == "float32":
         return nullcontext()
     return torch.autocast(device.type, dtype=torch.bfloat16)
+
+
+def seed_dropout(seed: int, device: torch.device) -> None:
+    """Seed the generator that draws dropout on a device.
+
+    `torch.manual_seed` seeds those of all devices, and on a machine without a graphics card
+    it remembers every call of that for the day when there is one.
+    """
+    if device.type == "cpu":
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)

@@ -14,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tinygpt import data
 from tinygpt.scratch import CosineSchedule
 from tinygpt.training.config import Config
-from tinygpt.training.devices import autocast
+from tinygpt.training.devices import autocast, seed_dropout
 from tinygpt.training.distributed import Workers
 from tinygpt.training.evaluation import evaluate
 from tinygpt.training.optimizer import configure_optimizer
@@ -93,7 +93,7 @@ class Updates:
     def _backward(self, number: int) -> float:
         """Leave the gradient of a step in the parameters and return the step's loss."""
         of_this_process = np.random.SeedSequence([self.config.seed, number, self.team.rank])
-        torch.manual_seed(int(of_this_process.generate_state(1)[0]))  # dropout
+        seed_dropout(int(of_this_process.generate_state(1)[0]), self.device)
         rng = np.random.default_rng([self.config.seed, number])  # the same in all processes
         total = torch.zeros((), device=self.device)
         for remaining in reversed(range(self.config.accumulation)):
