@@ -9,9 +9,18 @@ from tinygpt.scratch.attention import (
     SingleHeadAttention,
     attention_weights,
     create_causal_mask,
+    create_padding_mask,
     scaled_dot_product_attention,
 )
 from tinygpt.scratch.checkpoint import load, save
+from tinygpt.scratch.classifier import (
+    Epoch,
+    FeedForward,
+    accuracy,
+    evaluate,
+    fit,
+    minibatches,
+)
 from tinygpt.scratch.functional import (
     concatenate,
     cross_entropy,
@@ -26,6 +35,7 @@ from tinygpt.scratch.functional import (
     where,
 )
 from tinygpt.scratch.graph import no_grad
+from tinygpt.scratch.initialisation import he_weights, initialise
 from tinygpt.scratch.layers import (
     GELU,
     Dropout,
@@ -38,7 +48,7 @@ from tinygpt.scratch.layers import (
     evaluation_mode,
     manual_seed,
 )
-from tinygpt.scratch.optim import SGD, AdamW, CosineSchedule, clip_grad_norm
+from tinygpt.scratch.optim import SGD, Adam, AdamW, CosineSchedule, clip_grad_norm
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.scratch.transformer import GPT, MLP, TransformerBlock
 
@@ -47,10 +57,13 @@ __all__ = [
     "GPT",
     "MLP",
     "SGD",
+    "Adam",
     "AdamW",
     "CosineSchedule",
     "Dropout",
     "Embedding",
+    "Epoch",
+    "FeedForward",
     "LayerNorm",
     "Linear",
     "Module",
@@ -60,20 +73,27 @@ __all__ = [
     "SingleHeadAttention",
     "Tensor",
     "TransformerBlock",
+    "accuracy",
     "attention_weights",
     "clip_grad_norm",
     "concatenate",
     "create_causal_mask",
+    "create_padding_mask",
     "cross_entropy",
     "dropout",
     "embedding",
+    "evaluate",
     "evaluation_mode",
+    "fit",
     "gelu",
+    "he_weights",
+    "initialise",
     "layer_norm",
     "linear",
     "load",
     "log_softmax",
     "manual_seed",
+    "minibatches",
     "no_grad",
     "save",
     "scaled_dot_product_attention",
