@@ -79,13 +79,14 @@ class AdamW:
         eps: float = 1e-8,
         weight_decay: float = 0.01,
     ):
-        self.parameters = _parameters("AdamW", parameters)
-        self.lr = number("AdamW", "lr", lr, low=0.0)
+        where = type(self).__name__
+        self.parameters = _parameters(where, parameters)
+        self.lr = number(where, "lr", lr, low=0.0)
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
-            raise TypeError(f"AdamW: betas must be two numbers, got {describe(betas)}")
-        self.betas = tuple(probability("AdamW", "betas", beta) for beta in betas)
-        self.eps = number("AdamW", "eps", eps, low=0.0)
-        self.weight_decay = number("AdamW", "weight_decay", weight_decay, low=0.0)
+            raise TypeError(f"{where}: betas must be two numbers, got {describe(betas)}")
+        self.betas = tuple(probability(where, "betas", beta) for beta in betas)
+        self.eps = number(where, "eps", eps, low=0.0)
+        self.weight_decay = number(where, "weight_decay", weight_decay, low=0.0)
         self.steps = 0
         self._mean = [np.zeros_like(p.data) for p in self.parameters]
         self._square = [np.zeros_like(p.data) for p in self.parameters]
@@ -119,6 +120,28 @@ class AdamW:
         """Forget the gradients."""
         for parameter in self.parameters:
             parameter.zero_grad()
+
+
+class Adam(AdamW):
+    """AdamW without weight decay: each parameter steps by its mean gradient over its usual size.
+
+    Args:
+        parameters: tensors to change.
+        lr: learning rate, about the length of a parameter's step.
+        betas: how slowly the means of g and g² move, each at least 0 and below 1.
+        eps: keeps the division finite.
+
+    Source: Kingma and Ba (2015), Adam, algorithm 1.
+    """
+
+    def __init__(
+        self,
+        parameters,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+    ):
+        super().__init__(parameters, lr, betas, eps, weight_decay=0.0)
 
 
 def clip_grad_norm(parameters, max_norm: float) -> float:
