@@ -1,9 +1,10 @@
 """A GPT and everything under it, in NumPy alone.
 
-Read it in this order: `tensor`, `functional`, `layers`, `attention`, `transformer`, `optim`,
+Read it in this order: `scalar`, `tensor`, `functional`, `layers`, `attention`, `transformer`, `optim`,
 `checkpoint`.
 """
 
+from tinygpt.scratch.anatomy import GraphMemory, graph_memory
 from tinygpt.scratch.attention import (
     MultiHeadAttention,
     SingleHeadAttention,
@@ -34,6 +35,7 @@ from tinygpt.scratch.functional import (
     stack,
     where,
 )
+from tinygpt.scratch.gradcheck import GradientError, check_gradients, numerical_gradient
 from tinygpt.scratch.graph import no_grad
 from tinygpt.scratch.initialisation import he_weights, initialise
 from tinygpt.scratch.layers import (
@@ -49,6 +51,7 @@ from tinygpt.scratch.layers import (
     manual_seed,
 )
 from tinygpt.scratch.optim import SGD, Adam, AdamW, CosineSchedule, clip_grad_norm
+from tinygpt.scratch.scalar import Value
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.scratch.transformer import GPT, MLP, TransformerBlock
 
@@ -64,6 +67,8 @@ __all__ = [
     "Embedding",
     "Epoch",
     "FeedForward",
+    "GradientError",
+    "GraphMemory",
     "LayerNorm",
     "Linear",
     "Module",
@@ -73,8 +78,10 @@ __all__ = [
     "SingleHeadAttention",
     "Tensor",
     "TransformerBlock",
+    "Value",
     "accuracy",
     "attention_weights",
+    "check_gradients",
     "clip_grad_norm",
     "concatenate",
     "create_causal_mask",
@@ -86,6 +93,7 @@ __all__ = [
     "evaluation_mode",
     "fit",
     "gelu",
+    "graph_memory",
     "he_weights",
     "initialise",
     "layer_norm",
@@ -95,6 +103,7 @@ __all__ = [
     "manual_seed",
     "minibatches",
     "no_grad",
+    "numerical_gradient",
     "save",
     "scaled_dot_product_attention",
     "softmax",
