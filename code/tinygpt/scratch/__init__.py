@@ -1,7 +1,7 @@
 """A GPT and everything under it, in NumPy alone.
 
-Read it in this order: `scalar`, `tensor`, `functional`, `layers`, `attention`, `transformer`, `optim`,
-`checkpoint`.
+Read it in this order: `scalar`, `tensor`, `functional`, `layers`, `attention`, `transformer`,
+`optim`, `checkpoint`.
 """
 
 from tinygpt.scratch.anatomy import GraphMemory, graph_memory
