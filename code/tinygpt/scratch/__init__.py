@@ -21,6 +21,7 @@ from tinygpt.scratch.classifier import (
     evaluate,
     fit,
     minibatches,
+    train_epoch,
 )
 from tinygpt.scratch.functional import (
     concatenate,
@@ -50,7 +51,7 @@ from tinygpt.scratch.layers import (
     evaluation_mode,
     manual_seed,
 )
-from tinygpt.scratch.optim import SGD, Adam, AdamW, CosineSchedule, clip_grad_norm
+from tinygpt.scratch.optim import SGD, Adam, AdamW, CosineSchedule, adamw_step, clip_grad_norm
 from tinygpt.scratch.scalar import Value
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.scratch.transformer import GPT, MLP, TransformerBlock
@@ -80,6 +81,7 @@ __all__ = [
     "TransformerBlock",
     "Value",
     "accuracy",
+    "adamw_step",
     "attention_weights",
     "check_gradients",
     "clip_grad_norm",
@@ -108,5 +110,6 @@ __all__ = [
     "scaled_dot_product_attention",
     "softmax",
     "stack",
+    "train_epoch",
     "where",
 ]

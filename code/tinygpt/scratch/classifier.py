@@ -1,6 +1,7 @@
 """Learning from labelled examples: a network, batches, the loop, and what comes out right."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -122,6 +123,30 @@ def accuracy(
     return evaluate(model, inputs, labels)[1]
 
 
+def train_epoch(
+    model: Module,
+    batches: Iterable[tuple[Float[np.ndarray, "B ..."], Int[np.ndarray, " B"]]],
+    optimizer: SGD | AdamW,
+) -> float:
+    """Take one step for each batch; return the mean loss per example, each before its step.
+
+    Args:
+        model: maps a Tensor of inputs to scores (B, classes); it is put into training mode.
+        batches: inputs and labels, such as `minibatches` gives.
+        optimizer: holds the model's parameters.
+    """
+    model.train()
+    total, count = 0.0, 0
+    for inputs, labels in batches:
+        optimizer.zero_grad()
+        loss = cross_entropy(model(Tensor(inputs)), labels)
+        loss.backward()
+        optimizer.step()
+        total += loss.item() * len(labels)  # the last batch may be smaller
+        count += len(labels)
+    return total / count
+
+
 class Epoch(NamedTuple):
     """What one pass over the training examples left behind.
 
@@ -163,21 +188,22 @@ def fit(
     """
     instance("fit", "model", model, Module)
     epochs = positive_integer("fit", "epochs", epochs)
-    rng, step, history = generator("fit", seed), 0, []
-    for _ in range(epochs):
-        model.train()
-        total = 0.0
-        for inputs, labels in minibatches(*train, batch_size, rng):
-            optimizer.zero_grad()
-            loss = cross_entropy(model(Tensor(inputs)), labels)
-            loss.backward()
-            if schedule is not None:
-                optimizer.lr = schedule(step)
-            optimizer.step()
-            step += 1
-            total += loss.item() * len(labels)
-        history.append(Epoch(total / len(train[1]), *evaluate(model, *validation)))
+    rng, history = generator("fit", seed), []
+    for epoch in range(epochs):
+        batches = minibatches(*train, batch_size, rng)
+        if schedule is not None:
+            steps = math.ceil(len(train[1]) / batch_size)
+            batches = _scheduled(batches, optimizer, schedule, epoch * steps)
+        loss = train_epoch(model, batches, optimizer)
+        history.append(Epoch(loss, *evaluate(model, *validation)))
     return history
+
+
+def _scheduled(batches, optimizer, schedule, first_step):
+    """Set the learning rate of each batch just before it is handed out."""
+    for step, batch in enumerate(batches, first_step):
+        optimizer.lr = schedule(step)
+        yield batch
 
 
 def _examples(where: str, inputs, labels) -> np.ndarray:
