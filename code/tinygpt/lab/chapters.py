@@ -30,6 +30,17 @@ class Listed:
 
 CHAPTERS: tuple[Listed, ...] = (
     Listed(
+        "tensors",
+        "Tensors and automatic differentiation",
+        {
+            "topological_order": "Each node once",
+            "backward": "Each node once",
+            "unbroadcast": "Broadcasting and its gradient",
+            "matmul_backward": "Matrix products",
+            "numerical_gradient": "Gradients by nudging",
+        },
+    ),
+    Listed(
         "transformer",
         "The Transformer",
         {
