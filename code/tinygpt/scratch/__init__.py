@@ -23,6 +23,15 @@ from tinygpt.scratch.classifier import (
     minibatches,
     train_epoch,
 )
+from tinygpt.scratch.convolution import (
+    Conv2d,
+    MaxPool2d,
+    col2im,
+    conv2d,
+    im2col,
+    max_pool2d,
+    output_size,
+)
 from tinygpt.scratch.functional import (
     concatenate,
     cross_entropy,
@@ -51,6 +60,7 @@ from tinygpt.scratch.layers import (
     evaluation_mode,
     manual_seed,
 )
+from tinygpt.scratch.lenet import LeNet, confusion_matrix
 from tinygpt.scratch.optim import SGD, Adam, AdamW, CosineSchedule, adamw_step, clip_grad_norm
 from tinygpt.scratch.scalar import Value
 from tinygpt.scratch.tensor import Tensor
@@ -63,6 +73,7 @@ __all__ = [
     "SGD",
     "Adam",
     "AdamW",
+    "Conv2d",
     "CosineSchedule",
     "Dropout",
     "Embedding",
@@ -71,7 +82,9 @@ __all__ = [
     "GradientError",
     "GraphMemory",
     "LayerNorm",
+    "LeNet",
     "Linear",
+    "MaxPool2d",
     "Module",
     "MultiHeadAttention",
     "ReLU",
@@ -85,7 +98,10 @@ __all__ = [
     "attention_weights",
     "check_gradients",
     "clip_grad_norm",
+    "col2im",
     "concatenate",
+    "confusion_matrix",
+    "conv2d",
     "create_causal_mask",
     "create_padding_mask",
     "cross_entropy",
@@ -97,15 +113,18 @@ __all__ = [
     "gelu",
     "graph_memory",
     "he_weights",
+    "im2col",
     "initialise",
     "layer_norm",
     "linear",
     "load",
     "log_softmax",
     "manual_seed",
+    "max_pool2d",
     "minibatches",
     "no_grad",
     "numerical_gradient",
+    "output_size",
     "save",
     "scaled_dot_product_attention",
     "softmax",
