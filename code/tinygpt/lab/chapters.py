@@ -41,6 +41,29 @@ CHAPTERS: tuple[Listed, ...] = (
         },
     ),
     Listed(
+        "tokenisation",
+        "Tokenisation",
+        {
+            "count_pairs": "Counting neighbours",
+            "merge_pair": "Joining a pair",
+            "learn_merges": "Training, merge by merge",
+            "merge_by_rank": "Encoding",
+            "decode_tokens": "Decoding and broken bytes",
+            "split_special": "Special tokens",
+        },
+    ),
+    Listed(
+        "attention",
+        "Attention",
+        {
+            "soft_lookup": "One query by hand",
+            "scaled_scores": "Why divide by the root of the width",
+            "masked_softmax": "What a query may not see",
+            "attend_in_heads": "Many heads",
+            "multi_head_attention": "Asking another sequence",
+        },
+    ),
+    Listed(
         "transformer",
         "The Transformer",
         {
