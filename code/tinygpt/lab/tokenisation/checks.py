@@ -24,7 +24,8 @@ def test_unit_count_pairs(count_pairs):
     others = [pair for pair in found if pair not in ((1, 2), (2, 3))]
     require(
         not others,
-        f"In the words 1 2 3 and 2 3 the only pairs are (1, 2) and (2, 3), got {others[:1]} as well",
+        "In the words 1 2 3 and 2 3 the only pairs are (1, 2) and (2, 3), got "
+        f"{others[:1]} as well",
     )
 
 

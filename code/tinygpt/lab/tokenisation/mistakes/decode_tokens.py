@@ -39,7 +39,8 @@ MISTAKES = (
     Mistake(
         "each_alone",
         each_alone,
-        "The tokens [b'caf', b'\\xc3', b'\\xa9'] should give the text 'café', got 'caf\ufffd\ufffd'",
+        "The tokens [b'caf', b'\\xc3', b'\\xa9'] should give the text 'café', got "
+        "'caf\ufffd\ufffd'",
         "Each token was made text by itself. The letter é is two bytes, and here they came in two "
         "tokens, neither of which is a character. Join all the bytes first, then decode once.",
     ),

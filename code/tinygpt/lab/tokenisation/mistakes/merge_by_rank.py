@@ -98,8 +98,8 @@ MISTAKES = (
     Mistake(
         "one_merge",
         one_merge,
-        "With the merges {(1, 2): 10, (10, 3): 11} the ids [1, 2, 3] should become [11], got "
-        "[10, 3]",
+        "With the merges {(2, 3): 10, (1, 2): 11, (1, 10): 12} the ids [1, 2, 3] should become "
+        "[12], got [1, 10]",
         "One merge was applied, and it made a pair that is known as well. Look again after every "
         "merge, until no neighbours are a known pair.",
     ),
@@ -125,7 +125,8 @@ MISTAKES = (
         "With the merges {(3, 4): 10, (1, 2): 11, (11, 3): 12, (12, 4): 13} the ids [1, 2, 3, 4] "
         "should become [11, 10], got [13]",
         "At each place the longest token that fits was taken. That is how WordPiece encodes, not "
-        "BPE: here 3 4 was learnt first, so the 3 is gone before 1 2 3 could be built. Follow the order of the merges.",
+        "BPE: here 3 4 was learnt first, so the 3 is gone before 1 2 3 could be built. Follow the "
+        "order of the merges.",
     ),
     Mistake(
         "without_end",
