@@ -41,6 +41,17 @@ CHAPTERS: tuple[Listed, ...] = (
         },
     ),
     Listed(
+        "lenet",
+        "Milestone: LeNet on digits",
+        {
+            "im2col": "Patches as columns",
+            "conv2d": "A convolution is a matrix product",
+            "conv2d_weight": "The way back",
+            "max_pool2d": "Pooling keeps the strongest answer",
+            "confusion_matrix": "What it confuses",
+        },
+    ),
+    Listed(
         "tokenisation",
         "Tokenisation",
         {
