@@ -41,6 +41,17 @@ CHAPTERS: tuple[Listed, ...] = (
         },
     ),
     Listed(
+        "learning",
+        "Layers, losses and learning",
+        {
+            "cross_entropy": "From scores to a loss",
+            "he_weights": "How large the weights start",
+            "adamw_step": "Downhill",
+            "minibatches": "Batches",
+            "train_epoch": "The loop",
+        },
+    ),
+    Listed(
         "lenet",
         "Milestone: LeNet on digits",
         {
