@@ -215,9 +215,7 @@ ERRORS = {
     ),
     "apply_rotary: x must have shape (..., T, d), got (4,)": lambda: apply_rotary(X[0, 0]),
     "apply_rotary: the last axis of x must be even, got 3": lambda: apply_rotary(X[..., :3]),
-    "apply_rotary: positions must be integers, got float64": lambda: (
-        apply_rotary(X, np.zeros(3))
-    ),
+    "apply_rotary: positions must be integers, got float64": lambda: apply_rotary(X, np.zeros(3)),
     "apply_rotary: positions of shape (4,) do not broadcast to (2, 3), the shape of x without "
     "its last axis": lambda: apply_rotary(X, np.arange(4)),
 }

@@ -75,6 +75,16 @@ CHAPTERS: tuple[Listed, ...] = (
         },
     ),
     Listed(
+        "embeddings",
+        "Embeddings and positions",
+        {
+            "embedding_lookup": "Backwards: rows that add up",
+            "nearest_rows": "What a row learns",
+            "sinusoidal": "Waves: sinusoidal positions",
+            "rotary": "Turning instead of adding: rotary positions",
+        },
+    ),
+    Listed(
         "attention",
         "Attention",
         {
