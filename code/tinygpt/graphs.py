@@ -61,7 +61,7 @@ def draw_graph(
         box = {"boxstyle": "round,pad=0.35", "fc": face, "ec": COLORS["reference"]}
         text = f"{head}\n{below(node)}"
         boxes[id(node)] = ax.text(
-            *places[id(node)], text, ha="center", va="center", fontsize=10, bbox=box
+            *places[id(node)], text, ha="center", va="center", fontsize=11, bbox=box
         )
     for node in nodes:
         parents = parents_of(node)

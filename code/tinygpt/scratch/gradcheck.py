@@ -10,7 +10,7 @@ import numpy as np
 from tinygpt.scratch.arrays import float_array
 from tinygpt.scratch.graph import no_grad
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.shapes import Float
+from tinygpt.shapes import Float, Shaped
 from tinygpt.validate import instance, real
 
 
@@ -19,7 +19,7 @@ class GradientError(ArithmeticError):
 
 
 def numerical_gradient(
-    function: Callable, x: Float[np.ndarray, "..."], eps: float = 1e-5
+    function: Callable, x: Shaped[np.ndarray, "..."], eps: float = 1e-5
 ) -> Float[np.ndarray, "..."]:
     """Return the gradient of a function by central differences, one element at a time.
 
@@ -29,7 +29,7 @@ def numerical_gradient(
 
     Args:
         function: takes an array of the shape of x and returns one number.
-        x: where to take the gradient; left as it is.
+        x: where to take the gradient, floats or integers; left as it is.
         eps: the size of the nudge, in units of x.
 
     Returns:

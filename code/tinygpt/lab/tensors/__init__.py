@@ -26,7 +26,7 @@ CHAPTER = Chapter(
             section="sec-tensors-order",
             section_title="Each node once",
             stub=stubs.topological_order,
-            solution=solutions.topological_order,
+            solution=scalar.topological_order,
             book=scalar.topological_order,
             checks=(
                 checks.test_unit_topological_order,

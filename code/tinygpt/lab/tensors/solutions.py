@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from tinygpt.scratch import Tensor
-from tinygpt.scratch.arrays import unbroadcast
+from tinygpt.scratch import Tensor, arrays, scalar
 
 
 def backward(result):
     """Set `.grad` of every Value behind `result` to the derivative of `result`."""
-    order = topological_order(result)
+    order = scalar.topological_order(result)
     for node in order:
         node.grad = 0.0
     result.grad = 1.0
@@ -17,25 +16,11 @@ def backward(result):
             parent.grad += slope * node.grad
 
 
-def topological_order(result):
-    """Return `result` and every Value behind it once, each after all of its parents."""
-    order, seen, stack = [], set(), [(result, False)]
-    while stack:
-        node, parents_done = stack.pop()
-        if parents_done:
-            order.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))  # comes back after its parents
-            stack.extend((parent, False) for parent in node.parents)
-    return order
-
-
 def matmul_backward(grad, a, b):
     """Return the gradients with respect to both factors of c = a @ b."""
     da = grad @ b.swapaxes(-1, -2)  # (..., m, n) @ (..., n, k)
     db = a.swapaxes(-1, -2) @ grad  # (..., k, m) @ (..., m, n)
-    return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
+    return arrays.unbroadcast(da, a.shape), arrays.unbroadcast(db, b.shape)
 
 
 def matmul_backward_of_the_engine(grad, a, b):
