@@ -12,12 +12,13 @@ from tinygpt.data.corpus import Corpus, load_corpus
 from tinygpt.data.counts import ngram_loss
 from tinygpt.data.digits import Digits, Examples, load_digits
 from tinygpt.data.files import DataError, data_dir, write_atomically
-from tinygpt.data.vocabulary import CharVocabulary
+from tinygpt.data.vocabulary import CharVocabulary, Vocabulary, vocabulary_from_json
 
 __all__ = [
     "CharVocabulary",
     "Corpus",
     "DataError",
+    "Vocabulary",
     "Digits",
     "Examples",
     "data_dir",
@@ -29,5 +30,6 @@ __all__ = [
     "shakespeare",
     "tinyshakespeare",
     "train_val_split",
+    "vocabulary_from_json",
     "write_atomically",
 ]

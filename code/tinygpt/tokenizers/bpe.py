@@ -35,6 +35,8 @@ class ByteBPE:
         TypeError, ValueError: a merge or a special token cannot be used.
     """
 
+    KIND = files.KIND
+
     def __init__(self, merges: Iterable[Pair] = (), special_tokens: Sequence[str] = ()):
         self.special_tokens = files.checked_special_tokens("ByteBPE", special_tokens)
         self._first = len(self.special_tokens)  # id of the first byte
