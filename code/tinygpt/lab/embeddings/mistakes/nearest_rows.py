@@ -61,8 +61,8 @@ MISTAKES = (
         dot_product,
         _START + "[2, 3]",
         "The dot product was not divided by the lengths, so the longest row wins although it "
-        "points elsewhere. In a trained table frequent tokens often have the longest rows, and "
-        "they would be near to everything.",
+        "points elsewhere. The rows of a trained table differ in length, and the longest would be "
+        "near to everything.",
     ),
     Mistake(
         "itself_included",
