@@ -92,7 +92,7 @@ MISTAKES = (
         "With the merges {(2, 3): 10, (1, 2): 11, (1, 10): 12} the ids [1, 2, 3] should become "
         "[12], got [11, 3]",
         "The first pair from the left that is known was joined. In training (2, 3) came first, so "
-        "the model has seen this word as 1 10 and never as 11 3. Encoding repeats the merges in "
+        "the model has seen this word as 12 and never as 11 3. Encoding repeats the merges in "
         "the order in which they were learnt.",
     ),
     Mistake(
