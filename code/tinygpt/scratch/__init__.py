@@ -62,6 +62,7 @@ from tinygpt.scratch.layers import (
 )
 from tinygpt.scratch.lenet import LeNet, confusion_matrix
 from tinygpt.scratch.optim import SGD, Adam, AdamW, CosineSchedule, adamw_step, clip_grad_norm
+from tinygpt.scratch.positions import apply_rotary, rotary_frequencies, sinusoidal_positions
 from tinygpt.scratch.scalar import Value
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.scratch.transformer import GPT, MLP, TransformerBlock
@@ -95,6 +96,7 @@ __all__ = [
     "Value",
     "accuracy",
     "adamw_step",
+    "apply_rotary",
     "attention_weights",
     "check_gradients",
     "clip_grad_norm",
@@ -125,8 +127,10 @@ __all__ = [
     "no_grad",
     "numerical_gradient",
     "output_size",
+    "rotary_frequencies",
     "save",
     "scaled_dot_product_attention",
+    "sinusoidal_positions",
     "softmax",
     "stack",
     "train_epoch",
