@@ -1,6 +1,8 @@
 """A tokenizer on the disk, and what is said about files and arguments that cannot be used."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -122,3 +124,15 @@ def test_ids_of_any_integer_type_decode():
     for kind in (np.uint16, np.int32, np.uint64):
         assert TOKENIZER.decode(ids.astype(kind)) == "the thief"
     assert TOKENIZER.decode(ids.tolist()) == "the thief" and TOKENIZER.decode([]) == ""
+
+
+def test_the_package_needs_nothing_but_numpy():
+    """What a browser's Python does not have, and what is only an oracle, is not imported."""
+    barred = ["torch", "tokenizers", "regex", "safetensors", "click", "matplotlib", "jaxtyping"]
+    code = (
+        f"import sys\nfor name in {barred}: sys.modules[name] = None\n"
+        "from tinygpt.tokenizers import ByteBPE\n"
+        "t = ByteBPE.train('the thé 漢字 then', 260)\n"
+        "assert t.decode(ByteBPE.from_json(t.to_json()).encode('the é')) == 'the é'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
