@@ -7,11 +7,12 @@ library are all that it needs.
 
 from tinygpt.tokenizers.alphabet import visible
 from tinygpt.tokenizers.bpe import ByteBPE
-from tinygpt.tokenizers.merging import learn_merges, merge_by_rank, merge_pair
+from tinygpt.tokenizers.merging import count_pairs, learn_merges, merge_by_rank, merge_pair
 from tinygpt.tokenizers.splitting import pretokenize, pretokenize_stream
 
 __all__ = [
     "ByteBPE",
+    "count_pairs",
     "learn_merges",
     "merge_by_rank",
     "merge_pair",

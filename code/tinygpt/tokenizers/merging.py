@@ -8,7 +8,19 @@ from itertools import pairwise
 Pair = tuple[int, int]
 
 
-def merge_pair(ids: list[int], pair: Pair, new: int) -> list[int]:
+def count_pairs(words: Iterable[tuple[list[int], int]]) -> dict[tuple[int, int], int]:
+    """Count the pairs of neighbours, each word as often as it occurs.
+
+    A pair counts at every place where it stands, also where two places overlap.
+    """
+    counts = {}
+    for ids, count in words:
+        for pair in pairwise(ids):
+            counts[pair] = counts.get(pair, 0) + count
+    return counts
+
+
+def merge_pair(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
     """Replace each occurrence of a pair by one id, from the left, without overlaps."""
     left, right = pair
     merged, place, last = [], 0, len(ids) - 1
@@ -25,9 +37,9 @@ def merge_pair(ids: list[int], pair: Pair, new: int) -> list[int]:
 def learn_merges(words: Iterable[tuple[list[int], int]], num_merges: int, first: int) -> list[Pair]:
     """Join the most frequent pair of neighbours into a new id, again and again.
 
-    Of equally frequent pairs the one with the smaller ids is joined. A pair is counted at every
-    place, also where two overlap. Each merge visits only the words that hold its pair, so the
-    work grows with the number of distinct words and not with the text.
+    Of equally frequent pairs the one with the smaller ids is joined. Each merge visits only
+    the words that hold its pair, so the work grows with the number of distinct words and not
+    with the text.
 
     Source: Sennrich et al. (2016), algorithm 1; the order of equals is that of Hugging Face's
     `tokenizers`.
@@ -41,10 +53,9 @@ def learn_merges(words: Iterable[tuple[list[int], int]], num_merges: int, first:
         The pairs, in the order in which they were joined.
     """
     words = [(list(ids), count) for ids, count in words]
-    counts, where = defaultdict(int), defaultdict(set)
-    for number, (ids, count) in enumerate(words):
+    counts, where = defaultdict(int, count_pairs(words)), defaultdict(set)
+    for number, (ids, _) in enumerate(words):
         for pair in pairwise(ids):
-            counts[pair] += count
             where[pair].add(number)
     heap = [(-count, pair) for pair, count in counts.items()]
     heapify(heap)

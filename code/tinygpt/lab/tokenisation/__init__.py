@@ -26,8 +26,8 @@ CHAPTER = Chapter(
             section="sec-tokenisation-pairs",
             section_title="Counting neighbours",
             stub=stubs.count_pairs,
-            solution=solutions.count_pairs,
-            book=solutions.count_pairs,
+            solution=tokenizers.count_pairs,
+            book=tokenizers.count_pairs,
             checks=(checks.test_unit_count_pairs, checks.test_edges_count_pairs),
             hints=(
                 "`itertools.pairwise([1, 2, 3])` gives (1, 2) and (2, 3).",

@@ -3,16 +3,7 @@
 import re
 from itertools import pairwise
 
-from tinygpt.tokenizers import merge_pair, pretokenize_stream
-
-
-def count_pairs(words):
-    """Count the pairs of neighbouring ids, each word as often as it occurs."""
-    counts = {}
-    for ids, count in words:
-        for pair in pairwise(ids):
-            counts[pair] = counts.get(pair, 0) + count
-    return counts
+from tinygpt.tokenizers import count_pairs, merge_pair, pretokenize_stream
 
 
 def learn_merges(words, num_merges, first):
@@ -23,7 +14,11 @@ def learn_merges(words, num_merges, first):
         if not counts:
             break
         best = min(counts, key=lambda pair: (-counts[pair], pair))
-        words = [(merge_pair(ids, best, new), count) for ids, count in words]
+        joined = []
+        for ids, count in words:
+            merged = merge_pair(ids, best, new)
+            joined.append((merged, count))
+        words = joined
         merges.append(best)
     return merges
 
