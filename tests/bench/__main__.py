@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from tinygpt.files import write_whole
 
-from tests.bench import generation, train_scratch, train_step
+from tests.bench import convolution, generation, tokenizer, train_scratch, train_step
 
 RESULTS = Path(__file__).parents[2] / "assets" / "speed.json"
 
@@ -40,6 +40,8 @@ def write() -> dict:
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "training": train_step.measure(),
         "generation": generation.measure(),
+        "convolution": convolution.measure(),
+        "tokenizer": tokenizer.measure(),
     }
     text = json.dumps(results, indent=2) + "\n"
     write_whole("bench", RESULTS, text.encode("utf-8"))
@@ -57,6 +59,8 @@ def report(results: dict):
     rival = training["nanoGPT's idiom"]
     print(f"PyTorch / nanoGPT's idiom: {training['PyTorch'] / rival:.2f} (at least 1.00 wanted)")
     print(f"NumPy / nanoGPT's idiom:   {training['NumPy'] / rival:.2f} (at least 0.50 wanted)")
+    convolution.report(results["convolution"])
+    tokenizer.report(results["tokenizer"])
 
 
 main(sys.argv[1:])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from oracle import normal
-from tinygpt.scratch import GPT, SGD, AdamW, CosineSchedule, Tensor, clip_grad_norm
+from tinygpt.scratch import GPT, SGD, Adam, AdamW, CosineSchedule, Tensor, clip_grad_norm
 
 SHAPES = [(3, 4), (4,), (1,), (2, 1, 3)]
 
@@ -31,6 +31,8 @@ def set_gradients(ours, theirs, step):
     [
         (SGD, torch.optim.SGD, {"lr": 0.1}),
         (SGD, torch.optim.SGD, {"lr": 0.1, "momentum": 0.9}),
+        (Adam, torch.optim.Adam, {}),
+        (Adam, torch.optim.Adam, {"lr": 0.1, "betas": (0.5, 0.7), "eps": 1e-3}),
         (AdamW, torch.optim.AdamW, {}),
         (AdamW, torch.optim.AdamW, {"lr": 0.1, "weight_decay": 0.0}),
         (AdamW, torch.optim.AdamW, {"betas": (0.5, 0.7), "eps": 1e-3, "weight_decay": 0.3}),
@@ -62,7 +64,7 @@ def test_in_float64_they_agree_to_twelve_digits():
         np.testing.assert_allclose(one.data, two.detach(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("make", [SGD, AdamW])
+@pytest.mark.parametrize("make", [SGD, Adam, AdamW])
 def test_a_parameter_without_gradient_is_left_alone(make):
     used, unused = Tensor([1.0], requires_grad=True), Tensor([1.0], requires_grad=True)
     optimizer = make([used, unused], lr=0.1)
@@ -124,3 +126,8 @@ def test_a_schedule_of_warm_up_alone():
     schedule = CosineSchedule(1.0, 4, warmup_steps=4)
     assert [schedule(step) for step in range(4)] == [0.25, 0.5, 0.75, 1.0]
     assert math.isfinite(schedule(4))
+
+
+def test_adam_names_itself_in_its_errors():
+    with pytest.raises(ValueError, match="^Adam: lr must be a finite number, 0 or more, got -1"):
+        Adam([Tensor([1.0], requires_grad=True)], lr=-1)

@@ -6,6 +6,7 @@ from tinygpt import __version__
 from tinygpt.commands.corpus import data
 from tinygpt.commands.exercises import lab
 from tinygpt.commands.generate import generate
+from tinygpt.commands.tokenizer import tokenizer
 from tinygpt.commands.train import train
 
 
@@ -15,5 +16,5 @@ def tinygpt() -> None:
     """The companion of The Executable GPT."""
 
 
-for command in (data, generate, lab, train):
+for command in (data, generate, lab, tokenizer, train):
     tinygpt.add_command(command)

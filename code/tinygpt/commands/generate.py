@@ -100,7 +100,7 @@ def generate(
                 new = iter(best.tokens[len(prompt) :].tolist())
             if texts > 1:
                 click.echo(f"--- {row + 1} of {texts} ---")
-            _write(prompts[row // samples], _until(stop, _pieces(vocabulary, new)))
+            _write(prompts[row // samples], _until(stop, vocabulary.decode_stream(new)))
     except (ValueError, RuntimeError) as error:
         raise click.ClickException(str(error)) from None
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
@@ -118,18 +118,16 @@ def _write(prompt: str, pieces: Iterator[str]) -> None:
         click.echo()
 
 
-def _pieces(vocabulary, tokens: Iterator[int]) -> Iterator[str]:
-    return (vocabulary.decode([token]) for token in tokens)
-
-
 def _until(stop: str | None, pieces: Iterator[str]) -> Iterator[str]:
-    """Yield the pieces up to the one with which the text ends in `stop`."""
+    """Yield the pieces up to the end of the first `stop` in the text."""
     written = ""
     for piece in pieces:
-        yield piece
+        before = len(written)
         written += piece
-        if stop is not None and written.endswith(stop):
+        if stop is not None and (place := written.find(stop, max(before - len(stop) + 1, 0))) >= 0:
+            yield written[before : place + len(stop)]
             return
+        yield piece
 
 
 def _one_token(vocabulary, stop: str) -> int:

@@ -59,6 +59,12 @@ def _not_empty(context: click.Context, option: click.Parameter, path: Path | Non
     callback=_not_empty,
     help="Folder of the run.  [default: runs/PRESET]",
 )
+@click.option(
+    "--tokenizer",
+    help="characters; bpe, which learns its tokens from the text; or a file that "
+    "`tinygpt tokenizer` wrote.  [default: characters]",
+)
+@click.option("--vocab-size", type=click.INT, help="Tokens that bpe learns.  [default: 512]")
 @click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
 @_overrides
 @click.option("--device", help="cpu, cuda, mps.  [default: the fastest there is]")
@@ -70,6 +76,8 @@ def train(
     preset: str,
     corpus: str | None,
     out: Path | None,
+    tokenizer: str | None,
+    vocab_size: int | None,
     resume: bool,
     device: str | None,
     precision: str | None,
@@ -106,12 +114,14 @@ def train(
         if tie is not None:
             shape = replace(shape, tie_weights=tie)
         source = chosen.corpus if corpus is None else corpus
-        text = data.load_corpus(source, folder / "tokens")
+        chosen_tokens = _tokenizer(tokenizer, vocab_size, folder if resume else None)
+        text = data.load_corpus(source, folder / "tokens", tokenizer=chosen_tokens)
         model = training.build_model(shape, len(text.vocabulary), config.seed)
         _say(
             quiet,
-            f"{text.name}: {len(text.train) + len(text.validation):,} characters, "
-            f"{len(text.vocabulary)} distinct; the model has {model.num_parameters():,} "
+            f"{text.name}: {len(text.train) + len(text.validation):,} "
+            f"{'tokens' if chosen_tokens else 'characters'}, "
+            f"{len(text.vocabulary):,} distinct; the model has {model.num_parameters():,} "
             f"parameters; {config.steps:,} steps of "
             f"{config.batch_size * config.accumulation * shape.max_seq_len:,} tokens",
         )
@@ -167,6 +177,28 @@ def _settings(preset, given: dict):
     of_model = {field.name for field in fields(shape)}
     shape = replace(shape, **{k: v for k, v in given.items() if k in of_model})
     return shape, replace(preset.training, **{k: v for k, v in given.items() if k not in of_model})
+
+
+def _tokenizer(name: str | None, vocab_size: int | None, run: Path | None):
+    """Return what `load_corpus` takes for a tokenizer; without a name, the run's own."""
+    from tinygpt import training
+    from tinygpt.tokenizers import ByteBPE
+
+    if vocab_size is not None and name != "bpe":
+        raise ValueError("--vocab-size goes with --tokenizer bpe; give both, or none")
+    if name is None and run is not None:
+        kept = training.vocabulary_of(run)
+        return kept if isinstance(kept, ByteBPE) else None
+    if name is None or name == "characters":
+        return None
+    if name == "bpe":
+        return 512 if vocab_size is None else vocab_size
+    if not os.path.isfile(name):
+        raise ValueError(
+            "--tokenizer must be characters, bpe, or a file that `tinygpt tokenizer` wrote, "
+            f"got {name!r}"
+        )
+    return ByteBPE.load(name)
 
 
 def _command() -> str:

@@ -13,8 +13,9 @@ from tinygpt.data import corpora, tokens
 from tinygpt.data.batches import check_fraction, train_val_split
 from tinygpt.data.files import DataError
 from tinygpt.data.text import read_pieces, text_files
-from tinygpt.data.vocabulary import CharVocabulary
+from tinygpt.data.vocabulary import CharVocabulary, Vocabulary
 from tinygpt.shapes import Integer
+from tinygpt.tokenizers import ByteBPE
 
 _PIECE = 1 << 18  # characters
 
@@ -25,7 +26,7 @@ class Corpus:
 
     Attributes:
         name: what it is called: shakespeare, tinyshakespeare, or the file's or folder's name.
-        vocabulary: its characters.
+        vocabulary: its characters, or a tokenizer.
         train: the numbers to train on, the smallest unsigned integers that hold them.
         validation: those that follow, to measure the model on.
         digest: the SHA-256 of the whole text as UTF-8. Another digest is another text.
@@ -33,7 +34,7 @@ class Corpus:
     """
 
     name: str
-    vocabulary: CharVocabulary
+    vocabulary: Vocabulary
     train: Integer[np.ndarray, " N1"]
     validation: Integer[np.ndarray, " N2"]
     digest: str
@@ -44,8 +45,9 @@ def load_corpus(
     source: str | os.PathLike = "shakespeare",
     folder: str | os.PathLike | None = None,
     train_fraction: float = 0.9,
+    tokenizer: ByteBPE | int | None = None,
 ) -> Corpus:
-    """Read a text, number its characters, and split it at the same place on every machine.
+    """Read a text, number its characters or tokens, and split it, alike on every machine.
 
     Files are read as UTF-8. Each end of a line is a line feed, however the file writes it,
     and a byte-order mark is left out. A folder's text files (.txt and .md, also in
@@ -60,6 +62,8 @@ def load_corpus(
             than it. What is kept there is used again only for the same text, and only when
             it is whole. Without a folder the numbers are in memory.
         train_fraction: the part to train on, between 0 and 1; the rest is for validation.
+        tokenizer: None numbers the characters. A ByteBPE numbers its tokens; an integer is the
+            size of one that is trained on the same part of the text.
 
     Raises:
         TypeError, ValueError: an argument is of another kind or out of range.
@@ -71,7 +75,7 @@ def load_corpus(
     if length < 2:
         given = "is empty" if length == 0 else "has one character"
         raise DataError(f"{source} {given}; give a text with something to predict")
-    vocabulary = CharVocabulary(characters)
+    vocabulary = _vocabulary(tokenizer, characters, pieces, int(train_fraction * length))
     if folder is None:
         ids = tokens.encode(pieces(), vocabulary)
     else:
@@ -80,6 +84,35 @@ def load_corpus(
     split = train_val_split(ids, train_fraction)
     known = source if name == source else str(_path("source", source).resolve())
     return Corpus(name, vocabulary, *split, digest, known)
+
+
+def text_of(source: str | os.PathLike) -> Iterator[str]:
+    """The text that `load_corpus` reads for this source, piece by piece.
+
+    Raises:
+        TypeError, ValueError: source is no path.
+        DataError: the text cannot be read.
+    """
+    return iter(_open(source)[1]())
+
+
+def _vocabulary(
+    tokenizer, characters: str, pieces: tokens.Pieces, to_learn_from: int
+) -> Vocabulary:
+    if tokenizer is None:
+        return CharVocabulary(characters)
+    if validate.is_integer(tokenizer):
+        return ByteBPE.train(_first(pieces(), to_learn_from), tokenizer)
+    return validate.instance("load_corpus", "tokenizer", tokenizer, ByteBPE)
+
+
+def _first(pieces: Iterator[str], number: int) -> Iterator[str]:
+    """As many characters of a text."""
+    for piece in pieces:
+        yield piece[:number]
+        number -= len(piece)
+        if number <= 0:
+            return
 
 
 def _open(source) -> tuple[str, tokens.Pieces]:

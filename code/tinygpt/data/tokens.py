@@ -8,13 +8,13 @@ that what was interrupted, damaged or made of another text is seen and made anew
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from tinygpt.data.files import DataError, replacing, write_atomically
-from tinygpt.data.vocabulary import CharVocabulary
+from tinygpt.data.vocabulary import Vocabulary
 from tinygpt.shapes import Integer
 
 Pieces = Callable[[], Iterable[str]]
@@ -30,19 +30,19 @@ def survey(pieces: Iterable[str]) -> tuple[str, int, str]:
     return "".join(sorted(characters)), length, digest.hexdigest()
 
 
-def smallest_dtype(vocabulary: CharVocabulary) -> np.dtype:
+def smallest_dtype(vocabulary: Vocabulary) -> np.dtype:
     """The smallest unsigned integer that holds each of the vocabulary's numbers."""
     return np.min_scalar_type(len(vocabulary) - 1)
 
 
-def encode(pieces: Iterable[str], vocabulary: CharVocabulary) -> Integer[np.ndarray, " N"]:
+def encode(pieces: Iterable[str], vocabulary: Vocabulary) -> Integer[np.ndarray, " N"]:
     """The numbers of a text, in memory."""
     dtype = smallest_dtype(vocabulary)
-    return np.concatenate([vocabulary.encode(piece).astype(dtype) for piece in pieces])
+    return np.concatenate([ids.astype(dtype) for ids in vocabulary.encode_stream(pieces)])
 
 
 def kept_tokens(
-    folder: Path, pieces: Pieces, vocabulary: CharVocabulary, length: int, digest: str
+    folder: Path, pieces: Pieces, vocabulary: Vocabulary, length: int, digest: str
 ) -> Integer[np.ndarray, " N"]:
     """The numbers of a text, memory-mapped from `folder`, where they are written if need be.
 
@@ -57,8 +57,8 @@ def kept_tokens(
     path, about = folder / "tokens.npy", folder / "tokens.json"
     expected = {"text": digest, "length": length, "vocabulary": vocabulary.to_json()}
     if (ids := _read(path, about, expected)) is None:
-        sha256 = _write(path, pieces, vocabulary, length, digest)
-        write_atomically(about, json.dumps(expected | {"sha256": sha256}, indent=1).encode())
+        made = _write(path, pieces, vocabulary, length, digest)
+        write_atomically(about, json.dumps(expected | made, indent=1).encode())
         if (ids := _read(path, about, expected)) is None:
             raise DataError(
                 f"{path}: is not what was just written; see that the disk is sound and that "
@@ -71,35 +71,58 @@ def _read(path: Path, about: Path, expected: dict) -> np.ndarray | None:
     """The memory map, or None for anything but the whole file of the expected text."""
     try:
         found = json.loads(about.read_bytes())
+        number = found.get("tokens", expected["length"])  # of characters each is a token
+        made = {"tokens": number} if "tokens" in found else {}
         with open(path, "rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != expected | {"sha256": sha256}:
+            made["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != expected | made:
             return None
         ids = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError, AttributeError):
         return None
-    return ids if ids.shape == (expected["length"],) else None
+    return ids if ids.shape == (number,) else None
 
 
-def _write(path: Path, pieces: Pieces, vocabulary: CharVocabulary, length: int, digest: str) -> str:
-    """Write the numbers, in the order of the text, and return the file's SHA-256."""
+def _write(
+    path: Path, pieces: Pieces, vocabulary: Vocabulary, length: int, digest: str
+) -> dict[str, int | str]:
+    """Write the numbers, in the order of the text; return their count and the file's SHA-256.
+
+    The count is left out where it is the length of the text.
+    """
     dtype = smallest_dtype(vocabulary).newbyteorder("<")
-    header = io.BytesIO()
-    about = {"descr": dtype.str, "fortran_order": False, "shape": (length,)}
-    np.lib.format.write_array_header_1_0(header, about)
-    text, sha256 = hashlib.sha256(), hashlib.sha256(header.getvalue())
+    text, number = hashlib.sha256(), 0
     changed = DataError(f"{path}: the text changed while it was read; load it again")
     # Written and not mapped: a write to a full disk is an error, a write to a map ends Python.
     with replacing(path) as file:
-        file.write(header.getvalue())
-        for piece in pieces():
-            text.update(piece.encode("utf-8"))
-            try:
-                content = vocabulary.encode(piece).astype(dtype).tobytes()
-            except ValueError:  # a character that the survey did not see
-                raise changed from None
-            sha256.update(content)
-            file.write(content)
+        file.write(_header(dtype, length))
+        try:
+            stream = vocabulary.encode_stream(_noted(pieces(), text))
+            for ids in map(lambda wide: wide.astype(dtype), stream):  # the wide ones are let go
+                number += len(ids)
+                file.write(ids.tobytes())
+        except ValueError:  # a character that the survey did not see
+            raise changed from None
         if text.hexdigest() != digest:
             raise changed
-    return sha256.hexdigest()
+        file.seek(0)
+        file.write(_header(dtype, number))
+        file.flush()
+        with open(file.name, "rb") as written:
+            sha256 = hashlib.file_digest(written, "sha256").hexdigest()
+    return {"sha256": sha256} if number == length else {"sha256": sha256, "tokens": number}
+
+
+def _header(dtype: np.dtype, number: int) -> bytes:
+    """The head of an .npy file of this many numbers; NumPy makes it equally long for any."""
+    header = io.BytesIO()
+    about = {"descr": dtype.str, "fortran_order": False, "shape": (number,)}
+    np.lib.format.write_array_header_1_0(header, about)
+    return header.getvalue()
+
+
+def _noted(pieces: Iterable[str], text) -> Iterator[str]:
+    """The pieces, each added to the digest of the text."""
+    for piece in pieces:
+        text.update(piece.encode("utf-8"))
+        yield piece

@@ -1,11 +1,13 @@
-"""Characters as numbers."""
+"""Characters as numbers, and which vocabularies there are."""
 
 import json
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from tinygpt import validate
 from tinygpt.shapes import Int, Integer
+from tinygpt.tokenizers import ByteBPE
 
 
 class CharVocabulary:
@@ -49,6 +51,10 @@ class CharVocabulary:
             )
         return ids
 
+    def encode_stream(self, chunks: Iterable[str]) -> Iterator[Int[np.ndarray, " T"]]:
+        """The numbers of a text that comes in chunks, chunk by chunk."""
+        return map(self.encode, chunks)
+
     def decode(self, ids: Integer[np.ndarray, " T"] | list[int]) -> str:
         """The text of a sequence of numbers. Raises ValueError for one that is out of range."""
         try:
@@ -64,6 +70,10 @@ class CharVocabulary:
         if bad.size:
             raise ValueError(f"CharVocabulary.decode: id {bad[0]} is outside 0 to {len(self) - 1}")
         return self._codes[array.astype(np.int64)].tobytes().decode("utf-32-le")
+
+    def decode_stream(self, ids: Integer[np.ndarray, " T"] | Iterable[int]) -> Iterator[str]:
+        """The text of numbers as they come, a character for each."""
+        return (self.decode([int(id_)]) for id_ in ids)
 
     def to_json(self) -> str:
         """The vocabulary as one line of JSON, to keep beside a model. `from_json` reads it."""
@@ -93,6 +103,23 @@ class CharVocabulary:
                 f"order, at least one, got {validate.describe(characters)}"
             )
         return cls(characters)
+
+
+Vocabulary = CharVocabulary | ByteBPE
+
+
+def vocabulary_from_json(text: str) -> Vocabulary:
+    """The vocabulary that `to_json` of one of the kinds wrote.
+
+    Raises:
+        TypeError, ValueError: the text is no string, or not what `to_json` writes.
+    """
+    validate.instance("vocabulary_from_json", "text", text, str)
+    try:
+        kind = json.loads(text)["kind"]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        kind = None
+    return (ByteBPE if kind == ByteBPE.KIND else CharVocabulary).from_json(text)
 
 
 def _code_points(text: str) -> np.ndarray:

@@ -30,6 +30,72 @@ class Listed:
 
 CHAPTERS: tuple[Listed, ...] = (
     Listed(
+        "tensors",
+        "Tensors and automatic differentiation",
+        {
+            "topological_order": "Each node once",
+            "backward": "Each node once",
+            "unbroadcast": "Broadcasting and its gradient",
+            "matmul_backward": "Matrix products",
+            "numerical_gradient": "Gradients by nudging",
+        },
+    ),
+    Listed(
+        "learning",
+        "Layers, losses and learning",
+        {
+            "cross_entropy": "From scores to a loss",
+            "he_weights": "How large the weights start",
+            "adamw_step": "Downhill",
+            "minibatches": "Batches",
+            "train_epoch": "The loop",
+        },
+    ),
+    Listed(
+        "lenet",
+        "Milestone: LeNet on digits",
+        {
+            "im2col": "Patches as columns",
+            "conv2d": "A convolution is a matrix product",
+            "conv2d_weight": "The way back",
+            "max_pool2d": "Pooling keeps the strongest answer",
+            "confusion_matrix": "What it confuses",
+        },
+    ),
+    Listed(
+        "tokenisation",
+        "Tokenisation",
+        {
+            "count_pairs": "Counting neighbours",
+            "merge_pair": "Joining a pair",
+            "learn_merges": "Training, merge by merge",
+            "merge_by_rank": "Encoding",
+            "decode_tokens": "Decoding and broken bytes",
+            "split_special": "Special tokens",
+        },
+    ),
+    Listed(
+        "embeddings",
+        "Embeddings and positions",
+        {
+            "embedding_lookup": "Backwards: rows that add up",
+            "nearest_rows": "What a row learns",
+            "sinusoidal": "Waves: sinusoidal positions",
+            "rotary": "Turning instead of adding: rotary positions",
+        },
+    ),
+    Listed(
+        "attention",
+        "Attention",
+        {
+            "soft_lookup": "One query by hand",
+            "scaled_scores": "Why divide by the root of the width",
+            "masked_softmax": "What a query may not see",
+            "attend_in_heads": "Many heads",
+            "multi_head_attention": "Asking another sequence",
+        },
+    ),
+    Listed(
         "transformer",
         "The Transformer",
         {

@@ -1,4 +1,9 @@
-"""Attention: each position takes a weighted mean of values, by how well keys match its query."""
+"""Attention: each position takes a weighted mean of values, by how well keys match its query.
+
+A mask is a boolean array in which True means *may attend*. Masks that must all hold are combined
+with `&`: `create_causal_mask(T) & create_padding_mask(lengths, T)` has the shape (B, 1, T, T).
+A query that its mask leaves no key gets zeros, and its gradient is zero: never NaN.
+"""
 
 import math
 
@@ -6,10 +11,17 @@ import numpy as np
 
 from tinygpt.scratch.arrays import broadcast_shape
 from tinygpt.scratch.functional import softmax
+from tinygpt.scratch.graph import no_grad
 from tinygpt.scratch.layers import Dropout, Linear, Module
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.shapes import Bool, Float
-from tinygpt.validate import boolean_mask, instance, positive_integer, probability
+from tinygpt.shapes import Bool, Float, Int
+from tinygpt.validate import (
+    boolean_mask,
+    instance,
+    integer_array,
+    positive_integer,
+    probability,
+)
 
 
 def create_causal_mask(seq_len: int) -> Bool[np.ndarray, "T T"]:
@@ -23,6 +35,36 @@ def create_causal_mask(seq_len: int) -> Bool[np.ndarray, "T T"]:
     """
     seq_len = positive_integer("create_causal_mask", "seq_len", seq_len)
     return np.tri(seq_len, dtype=bool)
+
+
+def create_padding_mask(
+    lengths: Int[np.ndarray, "B"] | list[int], seq_len: int
+) -> Bool[np.ndarray, "B 1 1 T"]:
+    """Return the mask that hides what fills short sequences up to a common length.
+
+    Args:
+        lengths: for each sequence, how many of its first positions are real; from 0 to seq_len.
+        seq_len: number of positions with the filling, T.
+
+    Returns:
+        (B, 1, 1, T), True where the column's position is real. The axes of length 1 stand for
+        the heads and the queries, which all see the same keys.
+
+    Raises:
+        TypeError: when lengths are not integers.
+        ValueError: when lengths have another number of axes than one, or one is not 0..seq_len.
+    """
+    where = "create_padding_mask"
+    seq_len = positive_integer(where, "seq_len", seq_len)
+    lengths = integer_array(where, "lengths", lengths)
+    if lengths.ndim != 1:
+        raise ValueError(f"{where}: lengths must have shape (B,), got {lengths.shape}")
+    wrong = lengths[(lengths < 0) | (lengths > seq_len)]
+    if wrong.size:
+        raise ValueError(
+            f"{where}: every length must be from 0 to seq_len={seq_len}, got {wrong[0]}"
+        )
+    return np.arange(seq_len) < lengths[:, None, None, None]
 
 
 def attention_weights(
@@ -85,7 +127,10 @@ class SingleHeadAttention(Module):
 
 
 class MultiHeadAttention(Module):
-    """Self-attention in several heads side by side, each over its own slice of the width.
+    """Attention in several heads side by side, each over its own slice of the width.
+
+    Self-attention by default: queries, keys and values are maps of one sequence. With a
+    `context` it is cross-attention: the keys and values are maps of that other sequence.
 
     Args:
         embed_dim: width of input and output, C.
@@ -109,18 +154,39 @@ class MultiHeadAttention(Module):
         self.dropout = Dropout(probability("MultiHeadAttention", "dropout_prob", dropout_prob))
 
     def forward(
-        self, x: Float[Tensor, "B T C"], mask: Bool[np.ndarray, "..."] | None = None
+        self,
+        x: Float[Tensor, "B T C"],
+        mask: Bool[np.ndarray, "..."] | None = None,
+        context: Float[Tensor, "B S C"] | None = None,
     ) -> Float[Tensor, "B T C"]:
-        """Let every position of x attend to the positions that the mask allows."""
-        if instance("MultiHeadAttention.forward", "x", x, Tensor).ndim != 3:
-            raise ValueError(
-                f"MultiHeadAttention.forward: x must have shape (B, T, C), got {x.shape}"
-            )
+        """Let every position of x attend to the positions that the mask allows.
+
+        Args:
+            x: the sequence that asks, (B, T, C).
+            mask: True = may attend; broadcasts to (B, h, T, S). None: every position.
+            context: the sequence that is asked, (B, S, C). None: x itself, and S = T.
+
+        Raises:
+            ValueError: when shapes do not fit.
+        """
+        context = _context("MultiHeadAttention.forward", x, context)
         query = self._split_heads(self.query(x))  # (B, h, T, d_k)
-        key = self._split_heads(self.key(x))  # (B, h, T, d_k)
-        value = self._split_heads(self.value(x))  # (B, h, T, d_k)
-        weights = self.dropout(attention_weights(query, key, mask))  # (B, h, T, T)
+        key = self._split_heads(self.key(context))  # (B, h, S, d_k)
+        value = self._split_heads(self.value(context))  # (B, h, S, d_k)
+        weights = self.dropout(attention_weights(query, key, mask))  # (B, h, T, S)
         return self.dropout(self.output(self._merge_heads(weights @ value)))  # (B, T, C)
+
+    @no_grad()
+    def weights(
+        self,
+        x: Float[Tensor, "B T C"],
+        mask: Bool[np.ndarray, "..."] | None = None,
+        context: Float[Tensor, "B S C"] | None = None,
+    ) -> Float[Tensor, "B h T S"]:
+        """Return the attention weights of each head, to look at; arguments as in `forward`."""
+        context = _context("MultiHeadAttention.weights", x, context)
+        query, key = self._split_heads(self.query(x)), self._split_heads(self.key(context))
+        return attention_weights(query, key, mask)
 
     def _split_heads(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B h T d_k"]:
         batch, seq_len, width = x.shape
@@ -130,6 +196,22 @@ class MultiHeadAttention(Module):
     def _merge_heads(self, x: Float[Tensor, "B h T d_k"]) -> Float[Tensor, "B T C"]:
         batch, heads, seq_len, head_dim = x.shape
         return x.swapaxes(1, 2).reshape(batch, seq_len, heads * head_dim)  # (B, T, C)
+
+
+def _context(where, x, context):
+    """Return the sequence that is asked: x itself when there is no other."""
+    if instance(where, "x", x, Tensor).ndim != 3:
+        raise ValueError(f"{where}: x must have shape (B, T, C), got {x.shape}")
+    if context is None:
+        return x
+    if instance(where, "context", context, Tensor).ndim != 3 or (
+        context.shape[::2] != x.shape[::2]
+    ):
+        raise ValueError(
+            f"{where}: context must have shape ({x.shape[0]}, S, {x.shape[2]}) for x of shape "
+            f"{x.shape}, got {context.shape}"
+        )
+    return context
 
 
 def _check_shapes(query, key, value, mask=None):

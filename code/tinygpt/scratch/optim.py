@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tinygpt.scratch.tensor import Tensor
+from tinygpt.shapes import Float
 from tinygpt.validate import (
     describe,
     instance,
@@ -79,13 +80,14 @@ class AdamW:
         eps: float = 1e-8,
         weight_decay: float = 0.01,
     ):
-        self.parameters = _parameters("AdamW", parameters)
-        self.lr = number("AdamW", "lr", lr, low=0.0)
+        where = type(self).__name__
+        self.parameters = _parameters(where, parameters)
+        self.lr = number(where, "lr", lr, low=0.0)
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
-            raise TypeError(f"AdamW: betas must be two numbers, got {describe(betas)}")
-        self.betas = tuple(probability("AdamW", "betas", beta) for beta in betas)
-        self.eps = number("AdamW", "eps", eps, low=0.0)
-        self.weight_decay = number("AdamW", "weight_decay", weight_decay, low=0.0)
+            raise TypeError(f"{where}: betas must be two numbers, got {describe(betas)}")
+        self.betas = tuple(probability(where, "betas", beta) for beta in betas)
+        self.eps = number(where, "eps", eps, low=0.0)
+        self.weight_decay = number(where, "weight_decay", weight_decay, low=0.0)
         self.steps = 0
         self._mean = [np.zeros_like(p.data) for p in self.parameters]
         self._square = [np.zeros_like(p.data) for p in self.parameters]
@@ -93,32 +95,77 @@ class AdamW:
     def step(self):
         """Change every parameter that has a gradient."""
         self.steps += 1
-        beta1, beta2 = self.betas
-        step_size = self.lr / (1 - beta1**self.steps)
-        root_scale = 1 / math.sqrt(1 - beta2**self.steps)
         for parameter, m, v in zip(self.parameters, self._mean, self._square, strict=True):
-            grad = parameter.grad
-            if grad is None:
-                continue
-            scratch = grad * (1 - beta1)
-            m *= beta1
-            m += scratch
-            np.multiply(grad, grad, out=scratch)
-            scratch *= 1 - beta2
-            v *= beta2
-            v += scratch
-            np.sqrt(v, out=scratch)
-            scratch *= root_scale
-            scratch += self.eps
-            np.divide(m, scratch, out=scratch)
-            scratch *= step_size
-            parameter.data *= 1 - self.lr * self.weight_decay
-            parameter.data -= scratch
+            if parameter.grad is not None:
+                options = self.lr, self.betas, self.eps, self.weight_decay
+                adamw_step(parameter.data, parameter.grad, m, v, self.steps, *options)
 
     def zero_grad(self):
         """Forget the gradients."""
         for parameter in self.parameters:
             parameter.zero_grad()
+
+
+def adamw_step(
+    weight: Float[np.ndarray, "*S"],
+    grad: Float[np.ndarray, "*S"],
+    mean: Float[np.ndarray, "*S"],
+    square: Float[np.ndarray, "*S"],
+    step: int,
+    lr: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> None:
+    """Take one step of `AdamW` with one array of weights.
+
+    The weights and both means are changed in place; the gradient stays as it is.
+
+    Args:
+        weight: θ.
+        grad: g, the gradient of the loss with respect to the weights.
+        mean: m, the running mean of g; zeros before the first step.
+        square: v, the running mean of g²; zeros before the first step.
+        step: t, the number of this step, counted from 1.
+        lr, betas, eps, weight_decay: as in `AdamW`.
+    """
+    beta1, beta2 = betas
+    scratch = grad * (1 - beta1)  # one array to work in: the step makes no others
+    mean *= beta1
+    mean += scratch
+    np.multiply(grad, grad, out=scratch)
+    scratch *= 1 - beta2
+    square *= beta2
+    square += scratch
+    np.sqrt(square, out=scratch)
+    scratch *= 1 / math.sqrt(1 - beta2**step)
+    scratch += eps
+    np.divide(mean, scratch, out=scratch)
+    scratch *= lr / (1 - beta1**step)
+    weight *= 1 - lr * weight_decay
+    weight -= scratch
+
+
+class Adam(AdamW):
+    """AdamW without weight decay: each parameter steps by its mean gradient over its usual size.
+
+    Args:
+        parameters: tensors to change.
+        lr: learning rate, about the length of a parameter's step.
+        betas: how slowly the means of g and g² move, each at least 0 and below 1.
+        eps: keeps the division finite.
+
+    Source: Kingma and Ba (2015), Adam, algorithm 1.
+    """
+
+    def __init__(
+        self,
+        parameters,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+    ):
+        super().__init__(parameters, lr, betas, eps, weight_decay=0.0)
 
 
 def clip_grad_norm(parameters, max_norm: float) -> float:

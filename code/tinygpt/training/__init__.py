@@ -10,6 +10,7 @@ from tinygpt.training.checkpoint import (
     load_run,
     preset_of,
     refuse_a_run,
+    vocabulary_of,
 )
 from tinygpt.training.config import PRESETS, Config, ModelConfig, Preset
 from tinygpt.training.evaluation import evaluate
@@ -38,4 +39,5 @@ __all__ = [
     "pretrained",
     "refuse_a_run",
     "train",
+    "vocabulary_of",
 ]

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from tinygpt.data import CharVocabulary
+from tinygpt.data import Vocabulary, vocabulary_from_json
 from tinygpt.files import checked_path, read_safetensors
 from tinygpt.models import GPT, load, save
 from tinygpt.training.config import Config, ModelConfig, Preset, from_json
@@ -143,7 +143,21 @@ def preset_of(run: str | os.PathLike) -> Preset:
         raise CheckpointError(f"{checkpoint}: state.json is damaged: {reason}") from None
 
 
-def load_run(run: str | os.PathLike) -> tuple[GPT, CharVocabulary, dict[str, Any]]:
+def vocabulary_of(run: str | os.PathLike) -> Vocabulary:
+    """Return the vocabulary of a run, to go on with it.
+
+    Raises:
+        CheckpointError: there is no checkpoint, or it is damaged.
+    """
+    checkpoint = newest_checkpoint(run, of_a_run=True)
+    try:
+        return vocabulary_from_json(json.dumps(read_state(checkpoint)["vocabulary"]))
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else error
+        raise CheckpointError(f"{checkpoint}: state.json is damaged: {reason}") from None
+
+
+def load_run(run: str | os.PathLike) -> tuple[GPT, Vocabulary, dict[str, Any]]:
     """Return a trained model, ready to generate, with its vocabulary and its run's facts.
 
     Args:
@@ -164,7 +178,7 @@ def load_model(weights: Path, state: dict[str, Any], where: str):
     """Build the model that a state describes and fill it with weights from a file."""
     try:
         config = from_json(ModelConfig, state["model"], f"{where}: model")
-        vocabulary = CharVocabulary.from_json(json.dumps(state["vocabulary"]))
+        vocabulary = vocabulary_from_json(json.dumps(state["vocabulary"]))
         model = build_model(config, len(vocabulary))
         load(weights, model)
     except (KeyError, TypeError, ValueError, OSError) as error:

@@ -168,7 +168,7 @@ class Run:
         before = checkpoint.preset_of(self.folder)
         try:
             pairs = [
-                ("vocabulary", state["vocabulary"], json.loads(self.corpus.vocabulary.to_json())),
+                ("vocabulary", *_vocabularies(state["vocabulary"], self.corpus.vocabulary)),
                 *_compare(to_json(before.model), to_json(_shape_of(self.model))),
                 *_compare(to_json(before.training), to_json(self.config)),
             ]
@@ -210,6 +210,21 @@ def _shape_of(model: GPT) -> ModelConfig:
     )
 
 
-def _first_character(vocabulary: data.CharVocabulary) -> str:
+def _vocabularies(before: dict, now: data.Vocabulary) -> tuple:
+    """Two vocabularies to compare; tokenizers, which are long, in short where they differ."""
+    found = json.loads(now.to_json())
+    if before == found or before["kind"] == found["kind"] == "characters":
+        return before, found
+    return _in_short(before), f"another, {_in_short(found)}"
+
+
+def _in_short(vocabulary: dict) -> str:
+    merges = vocabulary.get("merges")
+    return vocabulary["kind"] + (f" with {len(merges):,} merges" if merges is not None else "")
+
+
+def _first_character(vocabulary: data.Vocabulary) -> str:
     """A line's end, after which a new speech starts, where the corpus has one."""
+    if not isinstance(vocabulary, data.CharVocabulary):
+        return "\n"
     return "\n" if "\n" in vocabulary.characters else vocabulary.characters[0]

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from tinygpt import weights
-from tinygpt.data import CharVocabulary
+from tinygpt.data import Vocabulary
 from tinygpt.models import GPT
 from tinygpt.training.checkpoint import load_model, read_json
 
 
-def pretrained(name: str = "shakespeare-char") -> tuple[GPT, CharVocabulary, dict[str, Any]]:
+def pretrained(name: str = "shakespeare-char") -> tuple[GPT, Vocabulary, dict[str, Any]]:
     """Return a model that was trained for the book, ready to generate.
 
     Args:

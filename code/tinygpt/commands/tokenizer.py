@@ -1,0 +1,33 @@
+"""`tinygpt tokenizer`: a vocabulary of your own text."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--corpus",
+    default="shakespeare",
+    show_default=True,
+    help="shakespeare, tinyshakespeare, or the path of a text file or a folder.",
+)
+@click.option("--vocab-size", type=click.INT, default=512, show_default=True, help="Tokens.")
+@click.option("--special", multiple=True, help="A string that is one token; repeat it for several.")
+def tokenizer(path: Path, corpus: str, vocab_size: int, special: tuple[str, ...]) -> None:
+    """Learn the tokens of a text (byte-level BPE) and write them to PATH, a JSON file."""
+    from tinygpt import data
+    from tinygpt.data.corpus import text_of
+    from tinygpt.tokenizers import ByteBPE
+
+    try:
+        learnt = ByteBPE.train(text_of(corpus), vocab_size, special)
+        characters = sum(len(piece) for piece in text_of(corpus))
+        tokens = sum(len(ids) for ids in learnt.encode_stream(text_of(corpus)))
+        learnt.save(path)
+    except (ValueError, TypeError, OSError, data.DataError) as error:
+        raise click.ClickException(str(error)) from None
+    share = f", {characters / tokens:.2f} characters each" if tokens else ""
+    click.echo(f"{path}: {len(learnt):,} tokens; the text is {tokens:,} of them{share}.")
+    click.echo(f"Next: tinygpt train --tokenizer {path}")

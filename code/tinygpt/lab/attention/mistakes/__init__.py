@@ -1,0 +1,1 @@
+"""Wrong answers that people really write, one module for each exercise."""

@@ -1,0 +1,1 @@
+"""Wrong answers that people really write, with what the checks say about them."""
