@@ -55,9 +55,9 @@ def test_solution_passes_when_pasted_over_the_stub(chapter, exercise):
     stub = source_text(exercise.stub)
     assert start.count(stub) == 1
     pasted = start.replace(stub, solution_text(exercise))
-    package = exercise.book.__module__.split(".")[1]
     for other in chapter.exercises:  # what uses another of the student's takes the book's
         if other is not exercise:
+            package = other.book.__module__.split(".")[1]
             pasted = pasted.replace(f"= {other.symbol}(", f"= {package}.{other.symbol}(")
     module = types.ModuleType("pasted")
     exec(compile(pasted, "pasted.py", "exec"), vars(module))

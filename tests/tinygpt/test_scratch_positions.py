@@ -25,6 +25,7 @@ def test_first_rows_by_hand():
     np.testing.assert_allclose(table, expected, rtol=0, atol=1e-15)
 
 
+@pytest.mark.slow  # imports transformers
 @pytest.mark.parametrize(("length", "dim"), [(1, 2), (50, 16), (128, 512)])
 def test_table_equals_transformers(length, dim):
     """Marian keeps the sines in the first half and the cosines in the second."""
@@ -67,6 +68,7 @@ def test_frequencies_by_hand():
     np.testing.assert_allclose(rotary_frequencies(6, base=8.0), [1, 0.5, 0.25], rtol=1e-15)
 
 
+@pytest.mark.slow  # imports transformers
 @pytest.mark.parametrize(("dim", "base"), [(2, 10_000.0), (64, 10_000.0), (64, 500_000.0)])
 def test_equals_transformers(dim, base):
     from transformers import LlamaConfig
@@ -84,6 +86,7 @@ def test_equals_transformers(dim, base):
         np.testing.assert_allclose(turned.data, other.numpy(), atol=2e-6)
 
 
+@pytest.mark.slow  # imports transformers
 def test_neighbouring_pairs_of_the_paper_are_the_same_in_another_order():
     """GPT-J turns features 2i and 2i + 1; sorting the even ones first gives ours."""
     from transformers.models.gptj import modeling_gptj as gptj

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tinygpt.scratch.layers import Module, _uniform
+from tinygpt.scratch.layers import Module, uniform_parameter
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.shapes import Float
 from tinygpt.validate import describe, flag, instance, integer, is_integer, positive_integer
@@ -252,8 +252,9 @@ class Conv2d(Module):
         self.stride = positive_integer("Conv2d", "stride", stride)
         self.padding = integer("Conv2d", "padding", padding)
         bound = 1 / math.sqrt(in_channels * math.prod(window))
-        self.weight = _uniform((out_channels, in_channels, *window), bound)
-        self.bias = _uniform((out_channels,), bound) if flag("Conv2d", "bias", bias) else None
+        self.weight = uniform_parameter((out_channels, in_channels, *window), bound)
+        bias = flag("Conv2d", "bias", bias)
+        self.bias = uniform_parameter((out_channels,), bound) if bias else None
 
     def forward(self, x: Float[Tensor, "B C H W"]) -> Float[Tensor, "B O OH OW"]:
         """Map (B, in_channels, H, W) to (B, out_channels, OH, OW)."""

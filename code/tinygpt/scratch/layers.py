@@ -158,8 +158,9 @@ class Linear(Module):
         self.in_features = positive_integer("Linear", "in_features", in_features)
         self.out_features = positive_integer("Linear", "out_features", out_features)
         bound = 1 / math.sqrt(in_features)
-        self.weight = _uniform((out_features, in_features), bound)
-        self.bias = _uniform((out_features,), bound) if flag("Linear", "bias", bias) else None
+        self.weight = uniform_parameter((out_features, in_features), bound)
+        bias = flag("Linear", "bias", bias)
+        self.bias = uniform_parameter((out_features,), bound) if bias else None
 
     def forward(self, x: Float[Tensor, "*B I"]) -> Float[Tensor, "*B O"]:
         """Map (..., in_features) to (..., out_features)."""
@@ -265,7 +266,8 @@ def _normal(shape) -> Tensor:
     return Tensor(_rng.standard_normal(shape, dtype=np.float32), requires_grad=True)
 
 
-def _uniform(shape, bound) -> Tensor:
+def uniform_parameter(shape: tuple[int, ...], bound: float) -> Tensor:
+    """Return a parameter drawn uniformly between -bound and bound, for layers to start from."""
     values = _rng.random(shape, dtype=np.float32)
     values *= 2 * bound
     values -= bound

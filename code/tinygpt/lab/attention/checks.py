@@ -90,9 +90,9 @@ def _array(soft_lookup, *given):
 
 def test_unit_scaled_scores(scaled_scores):
     """Two heads of width 4: dot products 4, 0 and 2 become 2, 0 and 1."""
-    query = Tensor(np.ones((1, 2, 1, 4)))
+    query = Tensor(np.ones((1, 2, 2, 4)))
     key = Tensor(np.broadcast_to(np.array([1.0, 0.0, 0.5])[:, None], (1, 2, 3, 4)))
-    found = tensor_of("scaled_scores", scaled_scores(query, key), (1, 2, 1, 3))[0, 1, 0]
+    found = tensor_of("scaled_scores", scaled_scores(query, key), (1, 2, 2, 3))[0, 1, 0]
     for place, expected in enumerate([2, 0, 1]):
         require(
             abs(found[place] - expected) < 1e-3,
@@ -251,6 +251,7 @@ def test_unit_multi_head_attention(MultiHeadAttention):
     x, context = _positions(-1, 2, 3), _positions(6, 2, 1)
     asking = "Asking a context of 6, 2, 1, queries of -1, 2, 3 should get"
     _gets(attention(x, context=context), (1, 6, 6), f"{asking} their best matches,")
+    _heads_apart(attention)
     first_two = np.array([True, True, False])
     _gets(attention(x, first_two, context), (2, 6, 6), f"{asking}, with the 1 hidden,")
     attention.output.weight.data[...] = 2 * np.eye(4)
@@ -270,6 +271,19 @@ def _gets(out, expected, what):
     require(
         np.abs(found - expected).max() < 1e-2,
         f"{what} {', '.join(shown(number) for number in expected)}, "
+        f"got {', '.join(shown(number) for number in found)}",
+    )
+
+
+def _heads_apart(attention):
+    """Each of two heads finds another position best; one wide head could not tell them apart."""
+    context = Tensor([[[6, 6, 1, 1], [1, 1, 6, 6]]])
+    out = attention(_positions(1), context=context)
+    found = tensor_of("MultiHeadAttention", out, (1, 1, 4))[0, 0]
+    require(
+        np.abs(found - 6).max() < 1e-2,
+        "Asking a context of 6, 6, 1, 1 and 1, 1, 6, 6, each of two heads should find its own "
+        "sixes and give 6.00, 6.00, 6.00, 6.00, "
         f"got {', '.join(shown(number) for number in found)}",
     )
 

@@ -57,6 +57,7 @@ CHAPTER = Chapter(
             checks=(
                 checks.test_unit_nearest_rows,
                 checks.test_zeros_nearest_rows,
+                checks.test_opposite_nearest_rows,
                 checks.test_random_nearest_rows,
             ),
             hints=(

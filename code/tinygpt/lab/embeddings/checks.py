@@ -13,18 +13,23 @@ from tinygpt.scratch import Tensor
 
 def test_unit_embedding_lookup(embedding):
     """Three rows of two numbers; the ids 2, 0, 2; gradients of 1, 10 and 100."""
-    weight = Tensor([[1, 2], [3, 4], [5, 6]], requires_grad=True)
-    with _tensor_not_indexed():
-        out = embedding(weight, np.array([2, 0, 2]))
+    weight = _Table([[1, 2], [3, 4], [5, 6], [7, 8]], requires_grad=True)
+    before = weight.data.copy()
+    out = embedding(weight, np.array([2, 0, 2]))
     rows = tensor_of("embedding", out, (3, 2))
     require(
         np.array_equal(rows, [[5, 6], [1, 2], [5, 6]]),
-        "In a table with the rows 1 2, 3 4 and 5 6 the ids 2, 0, 2 should give 5 6, 1 2, 5 6; "
-        f"got {_rows(rows)}",
+        "In a table with the rows 1 2, 3 4, 5 6 and 7 8 the ids 2, 0, 2 should give 5 6, 1 2, "
+        f"5 6; got {_rows(rows)}",
     )
     has_graph("embedding", out)
     out.backward(np.array([[1, 1], [10, 10], [100, 100]], dtype=np.float32))
-    grad = _gradient(weight)
+    require(
+        np.array_equal(weight.data, before),
+        "backward should fill the gradient and leave the table to the optimizer; it changed the "
+        "table",
+    )
+    grad = _gradient(weight, (4, 2))
     require(
         grad[2, 0] == 101,
         "Id 2 was looked up twice, with gradients of 1 and 100, so its row should get 101.00, "
@@ -36,7 +41,9 @@ def test_unit_embedding_lookup(embedding):
         f"10.00 and 0.00, got {shown(grad[0, 0])} and {shown(grad[1, 0])}",
     )
     close(
-        "Each feature should get its own gradient", grad, np.array([[10] * 2, [0] * 2, [101] * 2])
+        "Each feature should get its own gradient",
+        grad,
+        np.array([[10] * 2, [0] * 2, [101] * 2, [0] * 2]),
     )
 
 
@@ -56,7 +63,7 @@ def test_twice_embedding_lookup(embedding):
 def test_shapes_embedding_lookup(embedding):
     """Ids of every shape; nothing but the gradient changes; ids that are not in the table."""
     rng = np.random.default_rng(0)
-    for shape in ((4,), (2, 3), (2, 3, 4), (), (0,)):
+    for shape in ((4,), (2, 3), (2, 3, 4), ()):
         weight = Tensor(rng.normal(size=(5, 3)), requires_grad=True)
         ids, before = rng.integers(0, 5, size=shape), weight.data.copy()
         kept = np.copy(ids)
@@ -75,8 +82,11 @@ def test_shapes_embedding_lookup(embedding):
             "embedding should leave the table and the ids as they were; it changed them",
         )
     for wrong, what in ((-1, "the last row"), (5, "a row")):
-        with contextlib.suppress(ValueError, IndexError):
-            embedding(Tensor(np.ones((5, 3)), requires_grad=True), np.array([0, wrong]))
+        with contextlib.suppress(ValueError):
+            try:
+                embedding(Tensor(np.ones((5, 3)), requires_grad=True), np.array([0, wrong]))
+            except IndexError:
+                what = "NumPy's IndexError"
             raise CheckFailed(
                 f"In a table of 5 rows the id {wrong} should raise a ValueError, got {what}"
             )
@@ -91,21 +101,33 @@ def _gradient(weight, shape=(3, 2)) -> np.ndarray:
     return weight.grad
 
 
-@contextlib.contextmanager
-def _tensor_not_indexed():
-    """Fail when the table itself is indexed: then the engine writes the gradient."""
+class _Table(Tensor):
+    """A table that refuses what would have the engine write the gradient."""
 
-    def noting(self, index):
+    def __getitem__(self, index):
         raise CheckFailed(
             "embedding should write its own gradient; it indexes the Tensor, which brings one"
         )
 
-    original = Tensor.__getitem__
-    Tensor.__getitem__ = noting
-    try:
-        yield
-    finally:
-        Tensor.__getitem__ = original
+    def __matmul__(self, other):
+        raise CheckFailed(
+            "embedding should write its own gradient; it multiplies by the Tensor, which brings one"
+        )
+
+    __rmatmul__ = __matmul__
+
+    def __iter__(self):
+        raise CheckFailed(
+            "Tensor.from_operation should get the parents as a tuple, (weight,), got weight itself"
+        )
+
+    def accumulate(self, grad):
+        require(
+            np.shape(grad) == self.shape,
+            "weight.accumulate should get an array of the shape of the table, "
+            f"{self.shape}, got {np.shape(grad)}",
+        )
+        super().accumulate(grad)
 
 
 def _rows(rows) -> str:
@@ -138,10 +160,22 @@ def test_zeros_nearest_rows(nearest_rows):
     )
 
 
+def test_opposite_nearest_rows(nearest_rows):
+    """The row itself is left out even where another has the cosine -1, on either side of it."""
+    table = np.array([[3.0, 0.0], [0.0, 1.0], [-2.0, 0.0]])
+    for row, rows, expected in ((0, table, [1, 2]), (2, table[::-1], [1, 0])):
+        found = _found(nearest_rows(rows.copy(), row, 2), 2)
+        require(
+            found == expected,
+            f"Of the rows {', '.join(f'({x:g}, {y:g})' for x, y in rows)} the two nearest to row "
+            f"{row} should be {expected}, got {found}",
+        )
+
+
 def test_random_nearest_rows(nearest_rows):
     """Other sizes; the table stays as it is."""
     rng = np.random.default_rng(0)
-    for size, width, k in ((6, 3, 5), (40, 8, 4), (40, 1, 1)):
+    for size, width, k in ((6, 3, 5), (40, 8, 4), (40, 1, 1), (2000, 4, 1000)):
         table = rng.normal(size=(size, width)) * rng.uniform(0.1, 9, size=(size, 1))
         before, row = table.copy(), int(rng.integers(size))
         found = _found(nearest_rows(table, row, k), k)
@@ -152,8 +186,14 @@ def test_random_nearest_rows(nearest_rows):
         unit = before / np.linalg.norm(before, axis=1, keepdims=True)
         cosines = np.delete(unit @ unit[row], row)
         best = np.sort(cosines)[::-1][:k]
+        given = (unit @ unit[row])[found]
         require(
-            row not in found and np.allclose((unit @ unit[row])[found], best),
+            row in found or np.allclose(given, best) or not np.allclose(sorted(given), best[::-1]),
+            f"In a random table of {size} rows the {k} nearest are the right ones in the wrong "
+            "order; the largest cosine should come first",
+        )
+        require(
+            row not in found and np.allclose(given, best),
             f"In a random table of {size} rows the {k} nearest are not those with the largest "
             "cosines",
         )

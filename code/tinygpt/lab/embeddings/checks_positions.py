@@ -57,8 +57,7 @@ def _table(value, shape) -> np.ndarray:
 
 def test_unit_rotary(apply_rotary):
     """One pair, (1, 0), at three positions; then two pairs at position 1."""
-    x = Tensor(np.tile([1.0, 0.0], (3, 1)))
-    turned = tensor_of("apply_rotary", apply_rotary(x), (3, 2))
+    turned = _turned(apply_rotary, np.tile([1.0, 0.0], (3, 1)))
     for t in range(3):
         expected = [np.cos(t), np.sin(t)]
         require(
@@ -66,18 +65,18 @@ def test_unit_rotary(apply_rotary):
             f"The pair (1, 0) at position {t} should become {_listed(expected)}; "
             f"got {_listed(turned[t])}",
         )
-    x = Tensor(np.tile([1.0, 2.0, 3.0, 4.0], (2, 1)))
-    turned = tensor_of("apply_rotary", apply_rotary(x), (2, 4))[1]
-    expected = _expected(x.data, np.arange(2))[1]
+    features = np.tile([1.0, 2.0, 3.0, 4.0], (2, 1))
+    turned = _turned(apply_rotary, features)[1]
+    expected = _expected(features, np.arange(2))[1]
     require(
         np.allclose(turned, expected, atol=1e-4),
-        f"The features 1, 2, 3, 4 at position 1 should become {_listed(expected)}; "
-        f"got {_listed(turned)}",
+        "With the pairs (1, 3) and (2, 4) the features 1, 2, 3, 4 at position 1 should become "
+        f"{_listed(expected)}; got {_listed(turned)}",
     )
 
 
 def test_positions_rotary(apply_rotary):
-    """A row that comes alone is turned by its own position; another base turns otherwise."""
+    """Every row is turned by its own position, also alone; another base turns otherwise."""
     one = Tensor([[1.0, 0.0]])
     turned = tensor_of("apply_rotary", apply_rotary(one, np.array([7])), (1, 2))[0]
     expected = [np.cos(7), np.sin(7)]
@@ -86,6 +85,16 @@ def test_positions_rotary(apply_rotary):
         f"The pair (1, 0), alone, with positions=[7], should become {_listed(expected)}; "
         f"got {_listed(turned)}",
     )
+    three = Tensor(np.tile([1.0, 0.0], (3, 1)))
+    positions = np.array([3, 0, 8])
+    turned = tensor_of("apply_rotary", apply_rotary(three, positions), (3, 2))
+    for row, t in enumerate(positions):
+        expected = [np.cos(t), np.sin(t)]
+        require(
+            np.allclose(turned[row], expected, atol=1e-4),
+            f"With positions=[3, 0, 8] row {row}, a pair (1, 0), should be turned for position "
+            f"{t}, to {_listed(expected)}; got {_listed(turned[row])}",
+        )
     x = Tensor([[1.0, 1.0, 0.0, 0.0]])
     turned = tensor_of("apply_rotary", apply_rotary(x, np.array([1]), base=100.0), (1, 4))[0]
     require(
@@ -114,18 +123,24 @@ def test_shapes_rotary(apply_rotary):
     """With batch and heads in front; the input stays as it was."""
     rng = np.random.default_rng(0)
     for shape in ((5, 4), (2, 3, 6), (2, 5, 5, 8)):
-        x = Tensor(rng.normal(size=shape))
-        before = x.data.copy()
-        turned = tensor_of("apply_rotary", apply_rotary(x), shape)
-        require(
-            np.array_equal(x.data, before),
-            "apply_rotary should leave its input as it was; it changed it",
-        )
+        before = rng.normal(size=shape)
+        turned = _turned(apply_rotary, before)
         close(
             f"For x of shape {shape} the rows along the second-to-last axis should be turned",
             turned,
             _expected(before, np.arange(shape[-2])),
         )
+
+
+def _turned(apply_rotary, values) -> np.ndarray:
+    x = Tensor(values.copy())
+    before = x.data.copy()
+    turned = tensor_of("apply_rotary", apply_rotary(x), values.shape)
+    require(
+        np.array_equal(x.data, before),
+        "apply_rotary should leave its input as it was; it changed it",
+    )
+    return turned
 
 
 def _expected(x, positions, base=10_000.0):

@@ -44,6 +44,11 @@ def test_order_minibatches(minibatches):
         "minibatches should leave inputs and labels as they were; it changed their order",
     )
     require(first != second, "A second pass should have a new order, got the same again")
+    blocks = {frozenset(range(start, start + 8)) for start in range(0, 40, 8)}
+    require(
+        {frozenset(first[start : start + 8]) for start in range(0, 40, 8)} != blocks,
+        "Any examples should be able to meet in a batch, got batches of neighbours in the data",
+    )
     again = _order(minibatches, inputs, labels, np.random.default_rng(5))
     require(
         first == again, "Two generators with the same seed should give the same order, got others"

@@ -18,6 +18,8 @@ def test_unit_im2col(im2col):
     _column(columns, 0, [1, 2, 5, 6])
     _column(columns, 1, [2, 3, 6, 7])
     _column(columns, 3, [5, 6, 9, 10])
+    columns = _array("im2col", im2col, np.full((1, 1, 1, 1), 0.5), 1)
+    _number("A single pixel of 0.5 is a column of one number:", columns, 0.5)
 
 
 def test_stride_im2col(im2col):
@@ -91,6 +93,15 @@ def test_batch_conv2d(conv2d):
         "Image 0, a single pixel of 1, under the kernels 1, 10 and 100 should give 1, 10 and 100, "
         f"got {', '.join(f'{value:g}' for value in found[0, :, 0, 0])}",
     )
+    x = np.array([1.0, 10.0]).reshape(1, 2, 1, 1)  # one pixel of two channels
+    found = _array("conv2d", conv2d, x, np.array([3.0, 4.0, 5.0, 6.5]).reshape(2, 2, 1, 1))
+    _shape("Two kernels on one pixel of two channels: conv2d", found, (1, 2, 1, 1))
+    require(
+        np.allclose(found[0, :, 0, 0], [43, 70]),
+        "A pixel with the channels 1 and 10, under one kernel with the weights 3 and 4 and one "
+        "with 5 and 6.5, should give 43 and 70, got "
+        f"{' and '.join(f'{value:g}' for value in found[0, :, 0, 0])}",
+    )
 
 
 def test_shapes_conv2d(conv2d):
@@ -136,6 +147,24 @@ def test_batch_conv2d_weight(conv2d_weight_gradient):
     found = _array("conv2d_weight_gradient", conv2d_weight_gradient, x, grad, 1)
     _shape("For one kernel of one pixel conv2d_weight_gradient", found, (1, 1, 1, 1))
     _number("The weight met the pixel 1 in one image and 10 in the other:", found, 11)
+    grad = np.array([[1.0, 2.0], [3.0, 4.5]]).reshape(2, 2, 1, 1)
+    found = _array("conv2d_weight_gradient", conv2d_weight_gradient, x, grad, 1)
+    _shape("For two kernels of one pixel conv2d_weight_gradient", found, (2, 1, 1, 1))
+    require(
+        np.allclose(found[:, 0, 0, 0], [31, 47]),
+        "Two images of one pixel, 1 and 10; the gradients of two kernels are 1 and 2 in the first "
+        "image, 3 and 4.5 in the second. The kernels should get 1 · 1 + 3 · 10 = 31 and "
+        "2 · 1 + 4.5 · 10 = 47, got "
+        f"{' and '.join(f'{value:g}' for value in found[:, 0, 0, 0])}",
+    )
+    x, grad = x.reshape(1, 2, 1, 1), np.array([1.0, 2.0]).reshape(1, 2, 1, 1)
+    found = _array("conv2d_weight_gradient", conv2d_weight_gradient, x, grad, 1)
+    _shape("For two kernels on two channels conv2d_weight_gradient", found, (2, 2, 1, 1))
+    require(
+        np.allclose(found[:, :, 0, 0], [[1, 10], [2, 20]]),
+        "One pixel of two channels, 1 and 10, with gradients 1 and 2 for two kernels: a row for "
+        f"each kernel should be [[1, 10], [2, 20]], got {_listed(found[:, :, 0, 0])}",
+    )
 
 
 def test_shapes_conv2d_weight(conv2d_weight_gradient):

@@ -19,6 +19,11 @@ def test_unit_max_pool2d(max_pool2d):
     odd = Tensor(np.arange(1.0, 26).reshape(1, 1, 5, 5))
     out = tensor_of("On 5 × 5 pixels max_pool2d", max_pool2d(odd, 2), (1, 1, 2, 2))
     _values("Of the numbers 1 to 25 in rows of five max_pool2d", out, [[7, 9], [17, 19]])
+    out = tensor_of("max_pool2d", max_pool2d(Tensor([[[[0.25, 0.5]]]]), 1), (1, 1, 1, 2))
+    require(
+        np.allclose(out, [[0.25, 0.5]]),
+        f"A window of one pixel should keep 0.25 and 0.5 as they are, got {_rounded(out[0, 0])}",
+    )
     out = tensor_of("With stride 1 max_pool2d", max_pool2d(odd, 4, 1), (1, 1, 2, 2))
     _values("With a window of 4 and stride 1, of 1 to 25, max_pool2d", out, [[19, 20], [24, 25]])
 
@@ -78,7 +83,10 @@ def _values(what, found, expected):
 
 
 def _gradient(what, x, expected):
-    require(x.grad is not None, "The gradient should reach the input of max_pool2d, got None")
+    require(
+        x.grad is not None,
+        "backward should hand the gradient of x to x.accumulate; after it, x.grad is still None",
+    )
     require(
         np.allclose(x.grad[0, 0], expected),
         f"{what} the gradient of x should be {expected}, got {_rounded(x.grad[0, 0])}",

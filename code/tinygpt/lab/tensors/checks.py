@@ -32,6 +32,8 @@ def test_shared_topological_order(topological_order):
     total = a + c
     _in_order(topological_order, total, {"a": a, "c": c, "a + c": total})
     _in_order(topological_order, a, {"a": a})
+    s = q + p  # the same graph, with its last two parents in the other order
+    _in_order(topological_order, s, {"x": x, "p": p, "q": q, "s": s})
 
 
 def test_work_topological_order(topological_order):
@@ -47,18 +49,20 @@ def _in_order(topological_order, result, named):
     strange = [type(node).__name__ for node in order if not isinstance(node, Value)]
     require(not strange, f"The list should hold Values, got {', '.join(strange[:1])}")
     names = {id(node): name for name, node in named.items()}
+    found = ", ".join(names.get(id(node), f"{node.data:g}") for node in order)
     for name, node in named.items():
         count = sum(other is node for other in order)
-        require(count > 0, f"{name} is missing from the order")
+        require(count > 0, f"{name} is missing from the order, which is: {found or 'empty'}")
         require(count == 1, f"Each number should come once; {name} comes {count} times")
     places = {id(node): place for place, node in enumerate(order)}
     for name, node in named.items():
         for parent in node.parents:
             above = names.get(id(parent), f"{parent.data:g}")
-            require(id(parent) in places, f"{above} is missing from the order")
+            require(id(parent) in places, f"{above} is missing from the order, which is: {found}")
             require(
                 places[id(parent)] < places[id(node)],
-                f"{name} should come after {above}, of which it was computed; it comes before",
+                f"{name} should come after {above}, of which it was computed; the order is: "
+                f"{found}",
             )
 
 
@@ -90,6 +94,9 @@ def test_shared_backward(backward):
     h = x * 2.0
     backward(h * h + h)
     _gradient("x in y = h² + h with h = 2 x", x, 26)
+    x = Value(3.0)
+    backward(x - x)
+    _gradient("x in y = x - x", x, 0)
 
 
 def test_again_backward(backward):

@@ -33,7 +33,9 @@ def test_shapes_unbroadcast(unbroadcast):
     ]:
         grad, x = rng.integers(-3, 4, to).astype(float), rng.integers(-3, 4, shape).astype(float)
         kept = grad.copy()
-        found = _array("unbroadcast", unbroadcast(grad, shape), shape, f"from {to} to {shape}")
+        found = _array(
+            "unbroadcast", unbroadcast(grad, shape), shape, f"for a gradient of shape {to}"
+        )
         require(np.array_equal(grad, kept), "unbroadcast should leave grad as it was")
         # Copying and summing are each other's transpose: <grad, copies of x> = <sums, x>.
         expected, got = (grad * np.broadcast_to(x, to)).sum(), (found * x).sum()
@@ -46,7 +48,7 @@ def test_shapes_unbroadcast(unbroadcast):
 
 def _summed(unbroadcast, grad, shape, expected):
     found = unbroadcast(grad.copy(), shape)
-    found = _array("unbroadcast", found, shape, f"from {grad.shape} to {shape}")
+    found = _array("unbroadcast", found, shape, f"for a gradient of shape {grad.shape}")
     require(
         np.abs(found - np.array(expected)).max() < 1e-6,
         f"Of the gradient {_listed(grad)} the shape {shape} should get {_listed(expected)}, "
@@ -169,7 +171,8 @@ def test_shapes_numerical_gradient(numerical_gradient):
 
         found = numerical_gradient(function, x)
         found = _array("numerical_gradient", found, shape, f"for x of shape {shape}")
-        close("The gradient of the sum of sin x is cos x", found, np.asarray(np.cos(x)), 1e-6)
+        what = f"For x of shape {shape} the gradient of the sum of sin x is cos x"
+        close(what, found, np.asarray(np.cos(x)), 1e-6)
         other = [s for s in seen if s != shape]
         require(not other, f"The function should get arrays of shape {shape}, got {other[:1]}")
         most = 2 * x.size + 1
@@ -186,7 +189,7 @@ def test_shapes_numerical_gradient(numerical_gradient):
 def _array(symbol, value, shape, when):
     is_array = isinstance(value, (np.ndarray, np.floating))
     kind = "None" if value is None else type(value).__name__
-    require(is_array, f"{symbol} should return NumPy arrays, got {kind}")
+    require(is_array, f"{symbol} should return a NumPy array {when}, got {kind}")
     value = np.asarray(value)
     require(
         value.shape == shape,

@@ -32,6 +32,13 @@ class ContextIgnored(_Layers):
         return self.output(self.attend(self.query(x), self.key(x), self.value(x), None))
 
 
+class ContextOrX(_Layers):
+    def forward(self, x, mask=None, context=None):
+        context = context or x
+        heads = self.attend(self.query(x), self.key(context), self.value(context), mask)
+        return self.output(heads)
+
+
 class ValuesFromX(_Layers):
     def forward(self, x, mask=None, context=None):
         context = x if context is None else context
@@ -61,8 +68,6 @@ class OneWideHead(_Layers):
     def forward(self, x, mask=None, context=None):
         context = x if context is None else context
         query, key, value = self.query(x), self.key(context), self.value(context)
-        if mask is not None and mask.ndim == 4:
-            mask = mask[:, 0]
         return self.output(scaled_dot_product_attention(query, key, value, mask))
 
 
@@ -82,6 +87,15 @@ MISTAKES = (
         "The context is never read: queries, keys and values all come from x. This is "
         "self-attention, and a translation would never look at the sentence that it "
         "translates.",
+        (_Layers,),
+    ),
+    Mistake(
+        "context_or_x",
+        ContextOrX,
+        "MultiHeadAttention raised ValueError: Tensor.item: needs exactly one element, got "
+        "shape (1, 3, 4)",
+        "`context or x` asks whether the context is true, and a Tensor of many numbers is "
+        "neither true nor false. Ask whether there is one: `x if context is None else context`.",
         (_Layers,),
     ),
     Mistake(
@@ -136,8 +150,8 @@ MISTAKES = (
     Mistake(
         "one_wide_head",
         OneWideHead,
-        "x of shape (2, 3, 6) with no mask, attending to itself; the largest difference "
-        "should be below 0.001, got 26.23",
+        "Asking a context of 6, 6, 1, 1 and 1, 1, 6, 6, each of two heads should find its own "
+        "sixes and give 6.00, 6.00, 6.00, 6.00, got 3.50, 3.50, 3.50, 3.50",
         "The four maps are right and there is one head, whatever num_heads says. The "
         "parameters are the same, so only the numbers tell. Split queries, keys and "
         "values, attend, and join.",

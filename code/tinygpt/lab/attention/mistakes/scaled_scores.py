@@ -87,7 +87,7 @@ MISTAKES = (
     Mistake(
         "all_axes_reversed",
         all_axes_reversed,
-        "scaled_scores raised ValueError: Tensor @: shapes (1, 2, 1, 4) and (4, 3, 2, 1) "
+        "scaled_scores raised ValueError: Tensor @: shapes (1, 2, 2, 4) and (4, 3, 2, 1) "
         "do not fit; the last axis of the left must equal the second-to-last of the right",
         "`.T` reverses all axes, also those of batch and heads. It is right for a matrix "
         "alone. `swapaxes(-1, -2)` exchanges the last two and leaves the others in place.",
@@ -95,7 +95,7 @@ MISTAKES = (
     Mistake(
         "keys_ask",
         keys_ask,
-        "scaled_scores should return the shape (1, 2, 1, 3), got (1, 2, 3, 1)",
+        "scaled_scores should return the shape (1, 2, 2, 3), got (1, 2, 3, 2)",
         "Keys and queries have changed places, so a row belongs to a key. With as many "
         "keys as queries the shape would be right and the softmax would run over the "
         "queries. A row belongs to a query: `query @ key.swapaxes(-1, -2)`.",

@@ -33,6 +33,11 @@ def overflows(query, keys, values):
     return (weights / weights.sum()) @ values
 
 
+def scaled(query, keys, values):
+    weights = np.exp(keys @ query / np.sqrt(len(query)))
+    return (weights / weights.sum()) @ values
+
+
 def product_unsummed(query, keys, values):
     weights = np.exp(query * keys)
     return (weights / weights.sum()).T @ values
@@ -65,6 +70,14 @@ MISTAKES = (
         "begin with 23.64 and 3.46, got 824.24 and 120.51",
         "The exponentials are used as they are, so the weights sum to more than 1 and the "
         "answer is no average: it lies outside all the values. Divide by their sum.",
+    ),
+    Mistake(
+        "scaled",
+        scaled,
+        "With matches 2, 2, 3 and values that begin with 10, 20, 30, the answer should "
+        "begin with 23.64 and 3.46, got 22.55 and 3.02",
+        "The matches are divided by the root of the width. Attention in a model does that, and "
+        "the next exercise; here the dot products go into the softmax as they are.",
     ),
     Mistake(
         "keys_averaged",

@@ -50,6 +50,16 @@ def indexes_the_tensor(weight, ids):
     return weight[ids]
 
 
+def product(weight, ids):
+    _refuse(weight, ids)
+    return Tensor(np.eye(len(weight.data))[ids]) @ weight
+
+
+def handed_on(weight, ids):
+    _refuse(weight, ids)
+    return Tensor.from_operation(weight.data[ids], (weight,), weight.accumulate)
+
+
 def grad_replaced(weight, ids):
     _refuse(weight, ids)
 
@@ -94,7 +104,7 @@ MISTAKES = (
     Mistake(
         "columns",
         columns,
-        "embedding should return the shape (3, 2), got (3, 3)",
+        "embedding should return the shape (3, 2), got (4, 3)",
         "The ids picked columns. In this book, as in PyTorch, an embedding is a row of the table, "
         "which has the shape (V, C). Index the first axis.",
     ),
@@ -114,6 +124,24 @@ MISTAKES = (
         "The answer is right, and the engine did the work: indexing a Tensor has a gradient of "
         "its own. The exercise is to write that gradient. Index the array, `weight.data[ids]`, "
         "and write the backward function yourself.",
+        helpers=(_refuse,),
+    ),
+    Mistake(
+        "product",
+        product,
+        "embedding should write its own gradient; it multiplies by the Tensor, which brings one",
+        "The answer is right, and slow: every number of the table is multiplied to read a few "
+        "rows, and the engine writes the gradient. Index the array, `weight.data[ids]`, and write "
+        "the backward function yourself.",
+        helpers=(_refuse,),
+    ),
+    Mistake(
+        "handed_on",
+        handed_on,
+        "weight.accumulate should get an array of the shape of the table, (4, 2), got (3, 2)",
+        "The gradient of the rows was handed on as it came, one row for each id. The table needs "
+        "one row for each of its own: start from zeros in its shape and add each gradient at the "
+        "place of its id.",
         helpers=(_refuse,),
     ),
     Mistake(

@@ -43,6 +43,20 @@ def zero_row(table, row, k):
     return np.argsort(cosines)[::-1][:k]
 
 
+def minus_one(table, row, k):
+    lengths = np.maximum(np.linalg.norm(table, axis=1), 1e-30)
+    cosines = table @ table[row] / (lengths * lengths[row])
+    cosines[row] = -1
+    return np.argsort(-cosines, kind="stable")[:k]
+
+
+def unsorted(table, row, k):
+    lengths = np.maximum(np.linalg.norm(table, axis=1), 1e-30)
+    cosines = table @ table[row] / (lengths * lengths[row])
+    cosines[row] = -np.inf
+    return np.argpartition(-cosines, k)[:k]
+
+
 def in_place(table, row, k):
     table /= np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-30)
     cosines = table @ table[row]
@@ -60,9 +74,9 @@ MISTAKES = (
         "dot_product",
         dot_product,
         _START + "[2, 3]",
-        "The dot product was not divided by the lengths, so the longest row wins although it "
-        "points elsewhere. The rows of a trained table differ in length, and the longest would be "
-        "near to everything.",
+        "The dot product was not divided by the length of each row, so the longest row wins "
+        "although it points elsewhere. The rows of a trained table differ in length, and the "
+        "longest would be near to everything.",
     ),
     Mistake(
         "itself_included",
@@ -102,6 +116,21 @@ MISTAKES = (
         "A row of zeros, which tables keep for padding, has the length 0. The division gives NaN, "
         "`argsort` puts NaN at the end, and turning the order round makes it the first. Divide by "
         "at least a tiny number.",
+    ),
+    Mistake(
+        "minus_one",
+        minus_one,
+        "Of the rows (3, 0), (0, 1), (-2, 0) the two nearest to row 0 should be [1, 2], got [1, 0]",
+        "The row's own entry was set to -1, which another row can have too: one that points the "
+        "opposite way. Minus infinity is below them all.",
+    ),
+    Mistake(
+        "unsorted",
+        unsorted,
+        "In a random table of 2000 rows the 1000 nearest are the right ones in the wrong order; "
+        "the largest cosine should come first",
+        "`np.argpartition` puts the k largest in front, in any order. It is faster than a sort "
+        "when the table is long; sort the k that it found afterwards.",
     ),
     Mistake(
         "in_place",

@@ -69,6 +69,22 @@ def positions_ignored(x, positions=None, base=10_000.0):
     return concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
 
 
+def counted_on(x, positions=None, base=10_000.0):
+    first = 0 if positions is None else positions[0]
+    angles = _angles(x, first + np.arange(x.shape[-2]), base)
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
+    return concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+
+
+def in_place(x, positions=None, base=10_000.0):
+    angles = _angles(x, positions, base)
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b = np.split(x.data, 2, axis=-1)
+    a[...], b[...] = a * cos - b * sin, a * sin + b * cos
+    return x
+
+
 def no_graph(x, positions=None, base=10_000.0):
     angles = _angles(x, positions, base)
     cos, sin = np.cos(angles), np.sin(angles)
@@ -98,7 +114,10 @@ def heads_taken_for_positions(x, positions=None, base=10_000.0):
     return concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
 
 
-_FOUR = "The features 1, 2, 3, 4 at position 1 should become -1.984, 1.960, 2.462, 4.020; got "
+_FOUR = (
+    "With the pairs (1, 3) and (2, 4) the features 1, 2, 3, 4 at position 1 should become "
+    "-1.984, 1.960, 2.462, 4.020; got "
+)
 
 MISTAKES = (
     Mistake(
@@ -157,8 +176,8 @@ MISTAKES = (
         "overwritten",
         overwritten,
         "The pair (1, 0) at position 1 should become 0.540, 0.841; got 0.540, 0.455",
-        "`a` and `b` are views of one array. The first line has already overwritten `a` when the "
-        "second one reads it. Compute both halves before you write either.",
+        "The second line needs the old `a`, and the first has already put the new one in its "
+        "place. Compute both halves before you write either.",
         helpers=(_angles,),
     ),
     Mistake(
@@ -168,6 +187,24 @@ MISTAKES = (
         "The rows are counted from 0 whatever `positions` says. As long as a text is read in one "
         "piece nothing shows. In generation with a cache each new token comes alone, and would "
         "be turned as if it stood at the start.",
+        helpers=(_angles,),
+    ),
+    Mistake(
+        "counted_on",
+        counted_on,
+        "With positions=[3, 0, 8] row 1, a pair (1, 0), should be turned for position 0, to "
+        "1.000, 0.000; got -0.654, -0.757",
+        "Only the first of the positions was read, and the rest were counted on from it. Texts "
+        "that are packed into one row or padded on the left have positions that jump. Use the "
+        "whole array.",
+        helpers=(_angles,),
+    ),
+    Mistake(
+        "in_place",
+        in_place,
+        "apply_rotary should leave its input as it was; it changed it",
+        "The turned values were written into the array of x. Whoever uses x again, for example to "
+        "make the values, gets turned rows. Make new arrays, or use Tensor operations.",
         helpers=(_angles,),
     ),
     Mistake(

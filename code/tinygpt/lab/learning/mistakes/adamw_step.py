@@ -86,6 +86,16 @@ def eps_under_the_root(
     weight -= lr * m / np.sqrt(v + eps)
 
 
+def decay_after_the_step(
+    weight, grad, mean, square, step, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0
+):
+    mean[...] = betas[0] * mean + (1 - betas[0]) * grad
+    square[...] = betas[1] * square + (1 - betas[1]) * grad**2
+    m, v = mean / (1 - betas[0] ** step), square / (1 - betas[1] ** step)
+    weight -= lr * m / (np.sqrt(v) + eps)
+    weight *= 1 - lr * weight_decay
+
+
 MISTAKES = (
     Mistake(
         "no_bias_correction",
@@ -151,5 +161,13 @@ MISTAKES = (
         "got 0.071",
         "eps is added to the square before the root is taken. With 1e-8 that acts like 1e-4 "
         "beside the root, and slows every weight with gradients below it. It belongs outside.",
+    ),
+    Mistake(
+        "decay_after_the_step",
+        decay_after_the_step,
+        "After three steps with betas=(0.5, 0.75), eps=0.01 and weight_decay=0.1 the weights "
+        "should be [0.701, 1.24] in row 0, got [0.704, 1.24]",
+        "The decay comes last and so shrinks the step as well. The difference is small, but it is "
+        "another algorithm than PyTorch's: there the decay is that of the weight before the step.",
     ),
 )

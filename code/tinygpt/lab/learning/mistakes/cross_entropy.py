@@ -17,6 +17,22 @@ def log_of_softmax(logits, targets):
     return -p[np.arange(len(targets)), targets].log().mean()
 
 
+def largest_not_subtracted(logits, targets):
+    log_total = logits.exp().sum(axis=-1).log()
+    return (log_total - logits[np.arange(len(targets)), targets]).mean()
+
+
+def small_number_in_the_log(logits, targets):
+    p = softmax(logits)
+    return -(p[np.arange(len(targets)), targets] + 1e-9).log().mean()
+
+
+def every_row_with_every_target(logits, targets):
+    shifted = logits - Tensor(logits.data.max(axis=-1, keepdims=True))
+    log_p = shifted - shifted.exp().sum(axis=-1, keepdims=True).log()
+    return -log_p[:, targets].mean()
+
+
 def one_largest_for_all(logits, targets):
     shifted = logits - float(logits.data.max())
     log_total = shifted.exp().sum(axis=-1).log()
@@ -85,6 +101,30 @@ MISTAKES = (
         "The softmax is right, but the probability of the right class is too small for float32 "
         "and rounds to 0, whose logarithm is minus infinity. Do not go through the probability: "
         "the log of the sum of exponentials minus the right score is the same loss.",
+    ),
+    Mistake(
+        "largest_not_subtracted",
+        largest_not_subtracted,
+        "The loss of the logits [[200.0, 0.0]] with the targets [0] should be 0, got inf",
+        "The logarithm is taken of the sum, which is good, but e to the 200 has overflowed before. "
+        "Subtract the largest score of each row first; it drops out of the difference.",
+    ),
+    Mistake(
+        "small_number_in_the_log",
+        small_number_in_the_log,
+        "The loss of the logits [[0.0, 200.0]] with the targets [0] should be 200, got 20.7",
+        "A small number keeps the logarithm finite and hides what was lost: the loss stops "
+        "growing at 20.7, -ln of 1e-9, and beyond it there is no gradient. Stay with logarithms: "
+        "the log of the sum of exponentials minus the right score.",
+    ),
+    Mistake(
+        "every_row_with_every_target",
+        every_row_with_every_target,
+        "The loss of the logits [2, 1, 0] and [0, 0, 0] with the targets 0 and 2 should be 0.753, "
+        "got 1.253",
+        "`log_p[:, targets]` takes the targets of all rows from every row, (B, B) numbers, and "
+        "not one from each. Two arrays of integers go in pairs: "
+        "`log_p[np.arange(B), targets]`.",
     ),
     Mistake(
         "one_largest_for_all",

@@ -30,6 +30,12 @@ def in_order(inputs, labels, batch_size, rng):
         yield inputs[start : start + batch_size], labels[start : start + batch_size]
 
 
+def shuffled_inside(inputs, labels, batch_size, rng):
+    for start in range(0, len(labels), batch_size):
+        rows = start + rng.permutation(min(batch_size, len(labels) - start))
+        yield inputs[rows], labels[rows]
+
+
 def in_place(inputs, labels, batch_size, rng):
     order = rng.permutation(len(labels))
     inputs[...], labels[...] = inputs[order], labels[order]
@@ -81,6 +87,14 @@ MISTAKES = (
         "The rows come as they stand in the file. If it is sorted by class, every batch holds "
         "one class, and each step unlearns the one before. Even where it is not, the same "
         "examples always meet in a batch.",
+    ),
+    Mistake(
+        "shuffled_inside",
+        shuffled_inside,
+        "Any examples should be able to meet in a batch, got batches of neighbours in the data",
+        "The data are cut first and shuffled afterwards. The mean over a batch does not depend on "
+        "the order inside it, so nothing has been shuffled at all. Permute all row numbers, then "
+        "cut.",
     ),
     Mistake(
         "in_place",

@@ -52,6 +52,13 @@ def bias_along_the_places(x, weight, bias=None, stride=1, padding=0):
     return out.reshape(len(x), len(weight), _rows(x, weight, stride, padding), -1)
 
 
+def kernels_as_columns(x, weight, bias=None, stride=1, padding=0):
+    matrix = weight.reshape(-1, len(weight)).T
+    out = matrix @ scratch.im2col(x, weight.shape[2], stride, padding)
+    out = out if bias is None else out + bias[:, None]
+    return out.reshape(len(x), len(weight), _rows(x, weight, stride, padding), -1)
+
+
 def images_and_kernels_mixed(x, weight, bias=None, stride=1, padding=0):
     columns = scratch.im2col(x, weight.shape[2], stride, padding)
     flat = columns.transpose(1, 0, 2).reshape(columns.shape[1], -1)  # (K, B·P)
@@ -139,6 +146,16 @@ MISTAKES = (
         "NumPy lines up the last axes, so a bias of shape (O,) meets the places and not the "
         "kernels. It raises an error here; with as many places as kernels it would add the wrong "
         "numbers in silence. `bias[:, None]` gives each kernel its own.",
+        (_rows,),
+    ),
+    Mistake(
+        "kernels_as_columns",
+        kernels_as_columns,
+        "A pixel with the channels 1 and 10, under one kernel with the weights 3 and 4 and one "
+        "with 5 and 6.5, should give 43 and 70, got 53 and 69",
+        "The weights are reshaped to (K, O) and transposed. The shape is right, but a reshape "
+        "moves no numbers: each row mixes weights of several kernels. In memory a kernel's "
+        "weights lie together, so reshape to (O, K) at once.",
         (_rows,),
     ),
     Mistake(

@@ -46,6 +46,19 @@ def one_for_each_image(x, grad, kernel_size, stride=1, padding=0):
     return (grad @ columns.swapaxes(1, 2)).reshape(-1, x.shape[1], kernel_size, kernel_size)
 
 
+def images_as_places(x, grad, kernel_size, stride=1, padding=0):
+    grad, columns = _parts(x, grad, kernel_size, stride, padding)
+    kernels, numbers = grad.shape[1], columns.shape[1]
+    sums = grad.reshape(kernels, -1) @ columns.reshape(numbers, -1).T
+    return sums.reshape(-1, x.shape[1], kernel_size, kernel_size)
+
+
+def transposed(x, grad, kernel_size, stride=1, padding=0):
+    grad, columns = _parts(x, grad, kernel_size, stride, padding)
+    sums = (columns @ grad.swapaxes(1, 2)).sum(axis=0)
+    return sums.reshape(-1, x.shape[1], kernel_size, kernel_size)
+
+
 def padding_forgotten(x, grad, kernel_size, stride=1, padding=0):
     grad, columns = _parts(x, grad, kernel_size, stride, 0)
     sums = (grad[..., : columns.shape[2]] @ columns.swapaxes(1, 2)).sum(axis=0)
@@ -103,6 +116,26 @@ MISTAKES = (
         "1), got (2, 1, 1, 1)",
         "There is a gradient for every image, and the reshape counts the images as kernels. "
         "The kernels exist once; add the products up over the batch axis first.",
+        (_parts,),
+    ),
+    Mistake(
+        "images_as_places",
+        images_as_places,
+        "Two images of one pixel, 1 and 10; the gradients of two kernels are 1 and 2 in the first "
+        "image, 3 and 4.5 in the second. The kernels should get 1 · 1 + 3 · 10 = 31 and "
+        "2 · 1 + 4.5 · 10 = 47, got 21 and 48",
+        "One product over all images is a good plan, but a reshape moves no numbers. In memory "
+        "the images come first, so image 0's gradients fill the first row, whichever kernel they "
+        "belong to. Transpose to (O, B, P) before the reshape.",
+        (_parts,),
+    ),
+    Mistake(
+        "transposed",
+        transposed,
+        "One pixel of two channels, 1 and 10, with gradients 1 and 2 for two kernels: a row for "
+        "each kernel should be [[1, 10], [2, 20]], got [[1, 2], [10, 20]]",
+        "This is X gᵀ, of shape (K, O), and the reshape hides that. For Y = W X the gradient of "
+        "W is g Xᵀ, of shape (O, K) as W itself.",
         (_parts,),
     ),
     Mistake(

@@ -53,6 +53,16 @@ def slope_forgotten(result):
             parent.grad += node.grad
 
 
+def slope_of_the_first_use(result):
+    order = topological_order(result)
+    for node in order:
+        node.grad = 0.0
+    result.grad = 1.0
+    for node in reversed(order):
+        for parent in node.parents:
+            parent.grad += node.slopes[node.parents.index(parent)] * node.grad
+
+
 def as_soon_as_reached(result):
     for node in topological_order(result):
         node.grad = 0.0
@@ -91,9 +101,9 @@ MISTAKES = (
         "overwrites",
         overwrites,
         "The gradient of e, which L uses twice, should be 6.00, got 3.00",
-        "The second use overwrites what the first one left, because `=` stands where `+=` "
-        "belongs. Over paths the chain rule adds. Numbers that are used once come out right, "
-        "which is why this mistake survives small tests.",
+        "One of the two uses is lost. Most often `=` stands where `+=` belongs, and the second "
+        "share overwrites the first. Over paths the chain rule adds. Numbers that are used once "
+        "come out right, which is why this mistake survives small tests.",
     ),
     Mistake(
         "no_start",
@@ -131,6 +141,14 @@ MISTAKES = (
         "A node passed its gradient on when it was first reached, before all its uses had added "
         "their part; what came later stayed where it was. In reverse topological order everything "
         "has arrived when a node's turn comes.",
+    ),
+    Mistake(
+        "slope_of_the_first_use",
+        slope_of_the_first_use,
+        "The gradient of x in y = x - x should be 0.00, got 2.00",
+        "`index` finds the first place of a parent, so both uses of x got the slope of the first "
+        "one, 1. The second is -1. A parent may stand in `parents` twice with different slopes: "
+        "go through both tuples together, with `zip`.",
     ),
     Mistake(
         "not_reset",

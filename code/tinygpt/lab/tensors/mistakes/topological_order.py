@@ -30,6 +30,45 @@ def breadth_first(result):
     return order[::-1]
 
 
+def seen_when_pushed(result):
+    order, seen, stack = [], {result}, [(result, False)]
+    while stack:
+        node, parents_done = stack.pop()
+        if parents_done:
+            order.append(node)
+            continue
+        stack.append((node, True))
+        for parent in node.parents:
+            if parent not in seen:
+                seen.add(parent)
+                stack.append((parent, False))
+    return order
+
+
+def reached_first_reversed(result):
+    order, seen, stack = [], set(), [result]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            order.append(node)
+            stack.extend(node.parents)
+    return order[::-1]
+
+
+def result_first(result):
+    order, seen, stack = [], set(), [(result, False)]
+    while stack:
+        node, parents_done = stack.pop()
+        if parents_done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((parent, False) for parent in node.parents)
+    return order[::-1]
+
+
 def seen_by_number(result):
     order, seen, stack = [], set(), [(result, False)]
     while stack:
@@ -115,30 +154,55 @@ MISTAKES = (
     Mistake(
         "before_its_parents",
         before_its_parents,
-        "w x should come after w, of which it was computed; it comes before",
-        "A node is listed when the walk reaches it, before its parents. Reversing this list does "
-        "not help: it is no topological order in either direction. List a node on the way back, "
-        "when all its parents are in the list.",
+        "w x should come after w, of which it was computed; the order is: y, b, w x, x, w",
+        "A node is listed when the walk reaches it, before its parents. Reversing the list helps "
+        "in this graph and not in every one: where q uses p and both are added, it may put q "
+        "first. List a node on the way back, when all its parents are in the list.",
     ),
     Mistake(
         "breadth_first",
         breadth_first,
-        "q should come after p, of which it was computed; it comes before",
+        "q should come after p, of which it was computed; the order is: 3, x, q, p, r",
         "The walk goes level by level from the result, and p stands on the first level because r "
         "uses it directly. That q uses p as well comes to light only later. The level of a node "
         "does not say who needs it; the depth-first walk does.",
     ),
     Mistake(
+        "seen_when_pushed",
+        seen_when_pushed,
+        "q should come after p, of which it was computed; the order is: q, 3, x, p, r",
+        "A node was marked as seen when it was put on the list of what waits, and so p kept the "
+        "place that r gave it, although q came to need it sooner. Mark a node when its turn "
+        "comes, not when it is put on the list.",
+    ),
+    Mistake(
+        "reached_first_reversed",
+        reached_first_reversed,
+        "q should come after p, of which it was computed; the order is: q, x, 3, p, s",
+        "The nodes are listed as the walk reaches them, and the list is reversed. That gives the "
+        "right order for many graphs, among them r = p + q, and a wrong one as soon as the "
+        "terms stand the other way round. List a node on the way back, when all its parents "
+        "are in the list.",
+    ),
+    Mistake(
+        "result_first",
+        result_first,
+        "w x should come after w, of which it was computed; the order is: y, w x, w, x, b",
+        "This order is right and begins with the result. A walk that appends a node when its "
+        "parents are done has them in front already; leave out the reversal. `backward` reverses "
+        "later.",
+    ),
+    Mistake(
         "seen_by_number",
         seen_by_number,
-        "a is missing from the order",
+        "a is missing from the order, which is: c, a + c",
         "The set holds the numbers and not the nodes, so of two nodes that happen to hold 1.0 "
         "one is lost. Remember the node itself, or its `id`.",
     ),
     Mistake(
         "without_the_given",
         without_the_given,
-        "w is missing from the order",
+        "w is missing from the order, which is: w x, y",
         "Numbers without parents were left out. They have nothing to pass on, but the walk "
         "through this list is also what resets their gradients. List every node once.",
     ),

@@ -81,14 +81,14 @@ MISTAKES = (
     Mistake(
         "keepdims_forgotten",
         keepdims_forgotten,
-        "unbroadcast should return the shape (4, 1) from (4, 3) to (4, 1), got (4,)",
+        "unbroadcast should return the shape (4, 1) for a gradient of shape (4, 3), got (4,)",
         "The sum over the stretched axis removed it. A gradient must have the shape of what it "
         "belongs to, here a column; `keepdims=True` keeps the axis with the length 1.",
     ),
     Mistake(
         "only_new_axes",
         only_new_axes,
-        "unbroadcast should return the shape (4, 1) from (4, 3) to (4, 1), got (4, 3)",
+        "unbroadcast should return the shape (4, 1) for a gradient of shape (4, 3), got (4, 3)",
         "The axes that broadcasting put in front are summed, those that it stretched from length "
         "1 are not. Both are copies. After the front axes, sum over every axis where the shape "
         "has a 1.",
@@ -96,7 +96,7 @@ MISTAKES = (
     Mistake(
         "only_stretched_axes",
         only_stretched_axes,
-        "unbroadcast should return the shape (3,) from (4, 3) to (3,), got (4, 3)",
+        "unbroadcast should return the shape (3,) for a gradient of shape (4, 3), got (4, 3)",
         "Axes of length 1 are summed, and those that broadcasting put in front are still there. "
         "A bias of shape (3,) has no axis 0 to compare with: sum over the first "
         "`grad.ndim - len(shape)` axes.",
@@ -104,7 +104,7 @@ MISTAKES = (
     Mistake(
         "axes_counted_from_the_left",
         axes_counted_from_the_left,
-        "unbroadcast should return the shape (3,) from (4, 3) to (3,), got (1,)",
+        "unbroadcast should return the shape (3,) for a gradient of shape (4, 3), got (1,)",
         "Axis 0 of the bias was matched with axis 0 of the gradient, the batch. Broadcasting "
         "aligns shapes at their last axis, so the new axes are in front. Remove those first; then "
         "the axes correspond.",
@@ -120,7 +120,7 @@ MISTAKES = (
     Mistake(
         "always_the_batch",
         always_the_batch,
-        "unbroadcast should return the shape (4, 1) from (4, 3) to (4, 1), got (3,)",
+        "unbroadcast should return the shape (4, 1) for a gradient of shape (4, 3), got (3,)",
         "Summing over axis 0 is right for a bias, and only for a bias. Which axes were copied "
         "follows from the two shapes: compare them from the last axis on.",
     ),
