@@ -272,3 +272,9 @@ def test_500_tokens_of_130_kb_take_at_most_a_second_and_a_half(without_type_chec
     start = time.process_time()
     ByteBPE.train(text, 500)
     assert time.process_time() - start < 1.5
+
+
+@pytest.mark.parametrize("id_", ["a", 1.5, None])
+def test_decode_stream_names_what_is_no_id(id_):
+    with pytest.raises(TypeError, match="decode_stream: each id must be an integer, got"):
+        list(TOKENIZER.decode_stream(iter([id_])))

@@ -24,10 +24,14 @@ def tokenizer(path: Path, corpus: str, vocab_size: int, special: tuple[str, ...]
     try:
         learnt = ByteBPE.train(text_of(corpus), vocab_size, special)
         characters = sum(len(piece) for piece in text_of(corpus))
+        if not characters:
+            raise ValueError(f"{corpus} is empty; give a text to learn tokens from")
         tokens = sum(len(ids) for ids in learnt.encode_stream(text_of(corpus)))
         learnt.save(path)
     except (ValueError, TypeError, OSError, data.DataError) as error:
         raise click.ClickException(str(error)) from None
-    share = f", {characters / tokens:.2f} characters each" if tokens else ""
-    click.echo(f"{path}: {len(learnt):,} tokens; the text is {tokens:,} of them{share}.")
+    share = f"{characters / tokens:.2f} characters each"
+    click.echo(f"{path}: {len(learnt):,} tokens; the text is {tokens:,} of them, {share}.")
+    if len(learnt) < vocab_size:
+        click.echo(f"The text has no more pairs to join, so they are fewer than {vocab_size:,}.")
     click.echo(f"Next: tinygpt train --tokenizer {path}")

@@ -1,6 +1,7 @@
 """Byte-level BPE: any text as numbers, with common strings as one number."""
 
 import codecs
+import operator
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -140,7 +141,14 @@ class ByteBPE:
         """The text of ids as they come; a character waits until its last byte is there."""
         decoder = codecs.getincrementaldecoder("utf-8")(errors)
         for id_ in ids:
-            yield decoder.decode(self.decode_bytes([int(id_)]))
+            try:
+                id_ = operator.index(id_)
+            except TypeError:
+                given = validate.describe(id_)
+                raise TypeError(
+                    f"ByteBPE.decode_stream: each id must be an integer, got {given}"
+                ) from None
+            yield decoder.decode(self.decode_bytes([id_]))
         yield decoder.decode(b"", final=True)
 
     def to_json(self) -> str:

@@ -87,6 +87,11 @@ def pretokenize_stream(
 
 
 def _blocks(chunks: Iterable[str]) -> Iterator[str]:
+    if isinstance(chunks, bytes) or not isinstance(chunks, Iterable):
+        raise TypeError(
+            "pretokenize: text must be a string or its chunks, strings in order, "
+            f"got {validate.describe(chunks)}"
+        )
     for chunk in chunks:
         validate.instance("pretokenize", "text", chunk, str)
         for start in range(0, len(chunk), _BLOCK):

@@ -20,6 +20,7 @@ def test_edges_merge_by_rank(merge_by_rank):
     _encoded(merge_by_rank, [5, 6], {(1, 2): 10}, [5, 6])
     longer = {(3, 4): 10, (1, 2): 11, (11, 3): 12, (12, 4): 13}
     _encoded(merge_by_rank, [1, 2, 3, 4], longer, [11, 10])
+    _encoded(merge_by_rank, [1, 2, 3], {(2, 3): 11, (1, 2): 10}, [10, 3])
     for ids in ([], [1]):
         _encoded(merge_by_rank, ids, {(1, 2): 10}, ids)
 
@@ -79,18 +80,22 @@ def test_edges_split_special(split_special):
     _split(split_special, "a<s>", ["<s>"], ["a", "<s>"])
     _split(split_special, "a<s>>b", ["<s>", "<s>>"], ["a", "<s>>", "b"])
     _split(split_special, "a.b", ["."], ["a", ".", "b"])
+    _split(split_special, "abcd", ["ab", "bcd"], ["ab", "cd"])
     _split(split_special, "ab", [], ["ab"])
     _split(split_special, "", ["<s>"], [])
 
 
 def _split(split_special, text, special_tokens, expected):
-    found = split_special(text, list(special_tokens))
+    given = list(special_tokens)
+    found = split_special(text, given)
     require(isinstance(found, list), f"split_special should return a list, got {_kind(found)}")
     require(
         found == expected,
         f"With the special tokens {special_tokens} the text {text!r} should be cut into "
         f"{expected}, got {found}",
     )
+    same = given == special_tokens
+    require(same, "split_special should leave special_tokens as they were; it changed them")
 
 
 def _kind(value) -> str:

@@ -93,8 +93,8 @@ def split_special(text, special_tokens):
 
     Args:
         text: any string.
-        special_tokens: list of strings. Where several begin at the same place, the longest
-            one is taken.
+        special_tokens: list of strings. It stays as it is. The text is read from the left;
+            where several begin at the same place, the longest one is taken.
 
     Returns:
         List of strings, none of them empty. Joined they are the text.

@@ -35,7 +35,18 @@ def counted_from_one(ids, tokens):
     return b"".join(tokens[id_ - 1] for id_ in ids).decode("utf-8", errors="replace")
 
 
+def ids_as_bytes(ids, tokens):
+    return bytes(ids).decode("utf-8", errors="replace")
+
+
 MISTAKES = (
+    Mistake(
+        "ids_as_bytes",
+        ids_as_bytes,
+        "The tokens [b'the', b' end'] should give the text 'the end', got '\\x01\\x02'",
+        "The ids themselves were read as bytes. An id is a place in the list: look up `tokens[id]` "
+        "and join what stands there.",
+    ),
     Mistake(
         "each_alone",
         each_alone,

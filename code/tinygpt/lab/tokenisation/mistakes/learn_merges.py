@@ -110,7 +110,27 @@ def only_more_than_once(words, num_merges, first):
 _HELPERS = (_count, _join)
 _WORDS = "[([1, 2, 3], 5), ([1, 2], 2), ([2, 3], 1)]"
 
+
+def from_256(words, num_merges, first):
+    merges = []
+    for new in range(256, 256 + num_merges):
+        counts = _count(words)
+        if not counts:
+            break
+        merges.append(min(counts, key=lambda pair: (-counts[pair], pair)))
+        words = _join(words, merges[-1], new)
+    return merges
+
+
 MISTAKES = (
+    Mistake(
+        "from_256",
+        from_256,
+        f"2 merges from the words {_WORDS} should be [(1, 2), (10, 3)], got [(1, 2), (256, 3)]",
+        "The new ids began at 256. They begin at `first`, which is 10 here, and larger than 256 in "
+        "a vocabulary with special tokens.",
+        helpers=_HELPERS,
+    ),
     Mistake(
         "counted_once",
         counted_once,

@@ -42,6 +42,22 @@ def unknown_pair(ids, ranks):
     return ids
 
 
+def no_pair(ids, ranks):
+    ids = list(ids)
+    while True:
+        best = min(pairwise(ids), key=lambda pair: ranks.get(pair, 10**9))
+        if best not in ranks:
+            return ids
+        ids = merge_pair(ids, best, ranks[best])
+
+
+def as_listed(ids, ranks):
+    ids = list(ids)
+    for pair, new in ranks.items():
+        ids = merge_pair(ids, pair, new)
+    return ids
+
+
 def longest_match(ids, ranks):
     strings = {}
     for (left, right), new in sorted(ranks.items(), key=lambda item: item[1]):
@@ -107,9 +123,23 @@ MISTAKES = (
         "unknown_pair",
         unknown_pair,
         "merge_by_rank raised KeyError: (10, 3)",
-        "When no pair is known, all have the same large rank, and one of them was joined "
-        "nevertheless. Most pieces do not end as a single id. Stop when the best pair is not in "
-        "`ranks`.",
+        "No pair was known any more, and one was joined nevertheless. Most pieces do not end as a "
+        "single id. Stop when the best pair is not in `ranks`.",
+    ),
+    Mistake(
+        "no_pair",
+        no_pair,
+        "merge_by_rank raised ValueError: min() arg is an empty sequence",
+        "A single id has no neighbour, so there is no pair to choose from, and `min` of nothing "
+        "is an error. A piece may begin as one id or end as one. Go on only while there are two.",
+    ),
+    Mistake(
+        "as_listed",
+        as_listed,
+        "With the merges {(2, 3): 11, (1, 2): 10} the ids [1, 2, 3] should become [10, 3], got "
+        "[1, 11]",
+        "The merges were applied in the order in which the dictionary lists them. What counts is "
+        "the id: the smaller one was learnt earlier. Sort by it, or take the smallest each time.",
     ),
     Mistake(
         "first_occurrence",

@@ -45,11 +45,45 @@ def only_one_kind(text, special_tokens):
     return [text] if text else []
 
 
+def longest_everywhere(text, special_tokens):
+    parts = [text]
+    for token in sorted(special_tokens, key=len, reverse=True):
+        cut = []
+        for part in parts:
+            whole = part in special_tokens
+            cut += [part] if whole else re.split(f"({re.escape(token)})", part)
+        parts = cut
+    return [part for part in parts if part]
+
+
+def list_sorted(text, special_tokens):
+    if not special_tokens:
+        return [text] if text else []
+    special_tokens.sort(key=len, reverse=True)
+    pattern = "|".join(re.escape(token) for token in special_tokens)
+    return [part for part in re.split(f"({pattern})", text) if part]
+
+
 def at_spaces(text, special_tokens):
     return [part for part in re.split(r"(\s+)", text) if part]
 
 
 MISTAKES = (
+    Mistake(
+        "longest_everywhere",
+        longest_everywhere,
+        "With the special tokens ['ab', 'bcd'] the text 'abcd' should be cut into ['ab', 'cd'], "
+        "got ['a', 'bcd']",
+        "One special token was searched for after the other, so a longer one won over one that "
+        "begins before it. Read from the left, with all of them in one pattern.",
+    ),
+    Mistake(
+        "list_sorted",
+        list_sorted,
+        "split_special should leave special_tokens as they were; it changed them",
+        "`list.sort` sorts the list that was handed in, and in it the place of a special token is "
+        "its id. `sorted` makes a new list.",
+    ),
     Mistake(
         "at_spaces",
         at_spaces,
