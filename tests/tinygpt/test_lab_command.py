@@ -128,8 +128,9 @@ def test_status_shows_what_is_solved_and_where_to_read(run, student_file):
     code, out, _ = run("lab", "status")
     assert code == 0
     assert "The Transformer (transformer): 1 of 5 solved" in out
-    first = re.split(r"\n(?=\S)", out)[0]  # up to the next chapter's line
-    lines = {line.split()[0]: line for line in first.splitlines() if line.startswith("  ")}
+    of_chapter = re.split(r"\n(?=\S)", out)  # each from its own line to the next chapter's
+    (transformer,) = [part for part in of_chapter if part.startswith("The Transformer (")]
+    lines = {line.split()[0]: line for line in transformer.splitlines() if line.startswith("  ")}
     assert "solved" in lines["mlp"] and "read The Transformer, section The MLP" in lines["mlp"]
     assert "read The Transformer, section Layer normalisation" in lines["layer_norm"]
     assert ".html" not in out
@@ -161,7 +162,7 @@ def test_solution_is_printed(run):
     ("arguments", "expected"),
     [
         (["check", "transformr"], "Did you mean transformer?"),
-        (["start", "../x"], "There is no chapter '../x'; there is transformer, "),
+        (["start", "../x"], "There is no chapter '../x'; there is tensors, "),
         (["hint", "transformer", "mpl"], "generate. Did you mean mlp?"),
         (["check", "transformer", "mlp"], "; `tinygpt lab start transformer` writes one"),
         (["check", "transformer", "--file", "x.py"], "There is no file x.py in "),
