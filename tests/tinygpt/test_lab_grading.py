@@ -273,7 +273,7 @@ print([name for name in ("torch", "click", "yaml", "matplotlib") if name in sys.
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
     )
     first, *others = done.stdout.splitlines()
-    assert first.startswith("There is no exercise '3'; there is layer_norm, ")
+    assert first.startswith("There is no exercise '3'; there is topological_order, ")
     assert others == [
         "lab.check: seconds must be a number above 0, or None, got '1'",
         "lab.hint: mlp has the hints 1 to 2, got 'first'",
