@@ -4,6 +4,7 @@
 batches of the same size, use the same number of threads, and take turns.
 """
 
+import random
 import statistics
 import time
 
@@ -35,7 +36,8 @@ def measure(rounds: int = 9, steps: int = 20, at_most: float = 120.0) -> dict[st
     for number in range(rounds + 1):
         if number > 3 and time.perf_counter() > deadline:
             break
-        for name, train in contestants.items():
+        # Each round in another order: what ran before leaves its traces in caches and threads.
+        for name, train in random.sample(list(contestants.items()), len(contestants)):
             start = time.perf_counter()
             losses = train(steps)
             speeds[name].append(steps * BATCH * LENGTH / (time.perf_counter() - start))
