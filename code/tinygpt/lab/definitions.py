@@ -21,6 +21,11 @@ def require(condition, message: str) -> None:
         raise CheckFailed(message)
 
 
+def kind_of(value: object) -> str:
+    """Return what a check was given instead of what it wanted: None, or the name of its type."""
+    return "None" if value is None else type(value).__name__
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A complete wrong answer that people really write.

@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 from tinygpt.scratch import GELU, Dropout, Tensor
 from tinygpt.scratch.graph import recording
 
@@ -15,14 +15,24 @@ def shown(value, digits: int = 2) -> str:
     return text.lstrip("-") if float(text) == 0 else text
 
 
+def array_of(what: str, value) -> np.ndarray:
+    """Return what must be a NumPy array.
+
+    Raises:
+        CheckFailed: it is something else.
+    """
+    is_array = isinstance(value, np.ndarray)
+    require(is_array, f"{what} should return a NumPy array, got {kind_of(value)}")
+    return value
+
+
 def tensor_of(what: str, value, shape: tuple[int, ...]) -> np.ndarray:
     """Return the values of a Tensor that must have this shape.
 
     Raises:
         CheckFailed: it is something else, or has another shape.
     """
-    kind = "None" if value is None else type(value).__name__
-    require(isinstance(value, Tensor), f"{what} should return a Tensor, got {kind}")
+    require(isinstance(value, Tensor), f"{what} should return a Tensor, got {kind_of(value)}")
     require(
         value.shape == shape, f"{what} should return the shape {shape}, got {tuple(value.shape)}"
     )

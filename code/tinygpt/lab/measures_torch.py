@@ -9,7 +9,7 @@ import contextlib
 import torch
 from torch import Tensor, nn
 
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 from tinygpt.lab.measures import shown
 
 
@@ -19,7 +19,7 @@ def tensor_of(what: str, value, shape: tuple[int, ...]) -> Tensor:
     Raises:
         CheckFailed: it is something else, or has another shape.
     """
-    kind = "None" if value is None else type(value).__name__
+    kind = kind_of(value)
     require(isinstance(value, Tensor), f"{what} should return a torch.Tensor, got {kind}")
     require(
         tuple(value.shape) == shape,

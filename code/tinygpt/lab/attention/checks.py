@@ -12,6 +12,7 @@ from tinygpt import scratch
 from tinygpt.lab.definitions import CheckFailed, require
 from tinygpt.lab.measures import (
     all_gradients,
+    array_of,
     close,
     has_graph,
     has_part,
@@ -79,10 +80,7 @@ def test_shapes_soft_lookup(soft_lookup):
 
 
 def _array(soft_lookup, *given):
-    out = soft_lookup(*given)
-    kind = "None" if out is None else type(out).__name__
-    require(isinstance(out, np.ndarray), f"soft_lookup should return a NumPy array, got {kind}")
-    return out
+    return array_of("soft_lookup", soft_lookup(*given))
 
 
 # ---- scores -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 from tinygpt.lab.measures import shown
 
 
@@ -104,7 +104,7 @@ def test_work_beam_search(beam_search):
 def _beams(beam_search, model, prompt, max_new_tokens, num_beams):
     """The texts as (list of ids, log probability)."""
     beams = beam_search(model, list(prompt), max_new_tokens, num_beams)
-    kind = "None" if beams is None else type(beams).__name__
+    kind = kind_of(beams)
     require(isinstance(beams, (list, tuple)), f"beam_search should return a list, got {kind}")
     for beam in beams:
         fits = hasattr(beam, "tokens") and hasattr(beam, "log_probability")

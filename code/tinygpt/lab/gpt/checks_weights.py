@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 from tinygpt.lab.measures import shown
 from tinygpt.lab.measures_torch import globals_left_alone, left_alone, tensor_of
 from tinygpt.models import GPT
@@ -219,7 +219,7 @@ def _counts(count_parameters, model, what, expected):
 def _result(count_parameters, model):
     with left_alone("count_parameters", *(p for p in model.parameters() if not p.is_meta)):
         found = count_parameters(model)
-    kind = "None" if found is None else type(found).__name__
+    kind = kind_of(found)
     require(isinstance(found, dict), f"count_parameters should return a dict, got {kind}")
     for part in _COUNTS:
         require(part in found, f"The counts should have {part!r}, got {', '.join(map(str, found))}")

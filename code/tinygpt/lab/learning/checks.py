@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from tinygpt.lab.definitions import require
-from tinygpt.lab.measures import has_graph, shown, tensor_of
+from tinygpt.lab.measures import array_of, has_graph, shown, tensor_of
 from tinygpt.scratch import Tensor
 
 # ---- cross-entropy ------------------------------------------------------------------------------
@@ -108,9 +108,7 @@ def test_generator_he_weights(he_weights):
 
 
 def _weights(he_weights, inputs, outputs, **options):
-    weights = he_weights(inputs, outputs, **options)
-    kind = "None" if weights is None else type(weights).__name__
-    require(isinstance(weights, np.ndarray), f"he_weights should return a NumPy array, got {kind}")
+    weights = array_of("he_weights", he_weights(inputs, outputs, **options))
     require(
         weights.shape == (outputs, inputs),
         f"For {inputs} inputs and {outputs:,} outputs the weights should have the shape "

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 from tinygpt.lab.measures import shown
 from tinygpt.scratch import SGD, Linear, Module, Tensor, cross_entropy
 
@@ -68,7 +68,7 @@ def test_sizes_minibatches(minibatches):
 
 def _batches(minibatches, inputs, labels, size, rng=None):
     given = minibatches(inputs, labels, size, rng or np.random.default_rng(0))
-    kind = "None" if given is None else type(given).__name__
+    kind = kind_of(given)
     require(hasattr(given, "__iter__"), f"minibatches should give batches, got {kind}")
     batches = list(given)
     for batch in batches:
@@ -164,7 +164,7 @@ def test_unit_train_epoch(train_epoch):
 def test_loss_train_epoch(train_epoch):
     """The mean loss of all examples, as a float, each before its step."""
     _, optimizer, loss = _run(train_epoch)
-    kind = "None" if loss is None else type(loss).__name__
+    kind = kind_of(loss)
     require(
         isinstance(loss, (float, np.floating)), f"train_epoch should return a float, got {kind}"
     )

@@ -6,6 +6,7 @@ Images hold small whole numbers, so that what messages say can be worked out on 
 import numpy as np
 
 from tinygpt.lab.definitions import require
+from tinygpt.lab.measures import array_of
 
 # ---- im2col -------------------------------------------------------------------------------------
 
@@ -206,10 +207,7 @@ def _told(case):
 
 
 def _array(symbol, function, *arguments, **named):
-    found = function(*arguments, **named)
-    kind = "None" if found is None else type(found).__name__
-    require(isinstance(found, np.ndarray), f"{symbol} should return a NumPy array, got {kind}")
-    return found
+    return array_of(symbol, function(*arguments, **named))
 
 
 def _shape(what, found, expected):

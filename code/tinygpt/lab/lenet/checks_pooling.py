@@ -3,7 +3,7 @@
 import numpy as np
 
 from tinygpt.lab.definitions import require
-from tinygpt.lab.measures import has_graph, tensor_of
+from tinygpt.lab.measures import array_of, has_graph, tensor_of
 from tinygpt.scratch import Tensor
 
 # ---- max_pool2d ---------------------------------------------------------------------------------
@@ -139,11 +139,7 @@ def test_shapes_confusion_matrix(confusion_matrix):
 
 def _matrix(confusion_matrix, labels, predictions, classes):
     before = labels.copy(), predictions.copy()
-    matrix = confusion_matrix(labels, predictions, classes)
-    kind = "None" if matrix is None else type(matrix).__name__
-    require(
-        isinstance(matrix, np.ndarray), f"confusion_matrix should return a NumPy array, got {kind}"
-    )
+    matrix = array_of("confusion_matrix", confusion_matrix(labels, predictions, classes))
     require(
         matrix.shape == (classes, classes),
         f"For {classes} classes confusion_matrix should return the shape "

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 
 from tinygpt import data
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 from tinygpt.lab.measures import shown
 from tinygpt.scratch import CosineSchedule
 
@@ -146,7 +146,7 @@ def test_edges_learning_rate(learning_rate):
 
 def _pair(get_batch, ids, batch_size, block_size, rng):
     out = get_batch(ids, batch_size, block_size, rng)
-    kind = "None" if out is None else type(out).__name__
+    kind = kind_of(out)
     require(
         isinstance(out, (tuple, list)) and len(out) == 2,
         f"get_batch should return two arrays, inputs and targets, got {kind}",
@@ -164,7 +164,7 @@ def _pair(get_batch, ids, batch_size, block_size, rng):
 
 
 def _number(symbol, value) -> float:
-    kind = "None" if value is None else type(value).__name__
+    kind = kind_of(value)
     is_number = isinstance(value, (int, float, np.floating)) and not isinstance(value, bool)
     require(is_number, f"{symbol} should return a number, got {kind}")
     return float(value)

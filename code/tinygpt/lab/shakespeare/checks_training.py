@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from tinygpt import models
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 from tinygpt.lab.measures import shown
 
 _IDS = np.arange(500) % 10  # after 9 comes 0, so a token's target is known
@@ -35,7 +35,7 @@ def test_unit_estimate_loss(estimate_loss):
     """The mean over the batches, with dropout off and no graph."""
     model = _NotingGPT()
     value = estimate_loss(model, _IDS, 4, 8, 5)
-    kind = "None" if value is None else type(value).__name__
+    kind = kind_of(value)
     require(isinstance(value, (float, np.floating)), f"estimate_loss should be a float, got {kind}")
     calls = len(model.inputs)
     require(calls == 5, f"With batches=5 the model should be asked 5 times, got {calls}")
@@ -214,7 +214,7 @@ def test_loss_train_step(train_step):
     model.head.weight.data *= 50
     losses = [model.loss(*pair).item() for pair in pairs]
     value = train_step(model, optimizer, pairs, 1.0)
-    kind = "None" if value is None else type(value).__name__
+    kind = kind_of(value)
     require(isinstance(value, (float, np.floating)), f"train_step should be a float, got {kind}")
     require(
         abs(value - np.mean(losses)) < 1e-4,

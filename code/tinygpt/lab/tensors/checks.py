@@ -3,7 +3,7 @@
 The numbers in messages can be worked out on paper.
 """
 
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 from tinygpt.lab.measures import shown
 from tinygpt.scratch import Value
 
@@ -44,7 +44,7 @@ def test_work_topological_order(topological_order):
 
 def _in_order(topological_order, result, named):
     order = topological_order(result)
-    kind = "None" if order is None else type(order).__name__
+    kind = kind_of(order)
     require(isinstance(order, list), f"topological_order should return a list, got {kind}")
     strange = [type(node).__name__ for node in order if not isinstance(node, Value)]
     require(not strange, f"The list should hold Values, got {', '.join(strange[:1])}")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 from tinygpt.lab.measures import close, shown
 
 # ---- unbroadcast --------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def _directional(matmul_backward, left, right):
 def _pair(matmul_backward, grad, a, b):
     kept = [x.copy() for x in (grad, a, b)]
     found = matmul_backward(grad, a, b)
-    kind = "None" if found is None else type(found).__name__
+    kind = kind_of(found)
     is_pair = isinstance(found, (tuple, list)) and len(found) == 2
     require(is_pair, f"matmul_backward should return two arrays, da and db, got {kind}")
     same = all(np.array_equal(x, y) for x, y in zip((grad, a, b), kept, strict=True))
@@ -188,7 +188,7 @@ def test_shapes_numerical_gradient(numerical_gradient):
 
 def _array(symbol, value, shape, when):
     is_array = isinstance(value, (np.ndarray, np.floating))
-    kind = "None" if value is None else type(value).__name__
+    kind = kind_of(value)
     require(is_array, f"{symbol} should return a NumPy array {when}, got {kind}")
     value = np.asarray(value)
     require(

@@ -5,7 +5,7 @@ The ids are small numbers, so that every expected value can be found on paper.
 
 import copy
 
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 
 # ---- counting -----------------------------------------------------------------------------------
 
@@ -46,7 +46,9 @@ def test_edges_count_pairs(count_pairs):
 def _counts(count_pairs, words):
     before = copy.deepcopy(words)
     found = count_pairs(words)
-    require(isinstance(found, dict), f"count_pairs should return a dictionary, got {_kind(found)}")
+    require(
+        isinstance(found, dict), f"count_pairs should return a dictionary, got {kind_of(found)}"
+    )
     require(words == before, "count_pairs should leave the words as they were; it changed them")
     return {pair: count for pair, count in found.items() if count}
 
@@ -74,7 +76,7 @@ def test_edges_merge_pair(merge_pair):
 def _merged(merge_pair, ids, pair, new, expected):
     given = list(ids)
     found = merge_pair(given, pair, new)
-    require(isinstance(found, list), f"merge_pair should return a list, got {_kind(found)}")
+    require(isinstance(found, list), f"merge_pair should return a list, got {kind_of(found)}")
     require(
         found == expected,
         f"Joining {pair} to {new} in {ids} should give {expected}, got {found}",
@@ -114,7 +116,7 @@ def test_edges_learn_merges(learn_merges):
 def _learnt(learn_merges, words, num_merges, first, expected):
     given = copy.deepcopy(words)
     found = learn_merges(given, num_merges, first)
-    require(isinstance(found, list), f"learn_merges should return a list, got {_kind(found)}")
+    require(isinstance(found, list), f"learn_merges should return a list, got {kind_of(found)}")
     of = f"{len(words)} words" if len(words) > 3 else f"the words {words}"
     require(
         found == expected,
@@ -127,7 +129,3 @@ def _learn(words, num_merges, first):
     from tinygpt.tokenizers import learn_merges
 
     return learn_merges(words, num_merges, first)
-
-
-def _kind(value) -> str:
-    return "None" if value is None else type(value).__name__

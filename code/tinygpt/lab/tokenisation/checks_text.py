@@ -1,6 +1,6 @@
 """Checks of encoding, decoding and special tokens."""
 
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 
 # ---- encoding -----------------------------------------------------------------------------------
 
@@ -28,7 +28,7 @@ def test_edges_merge_by_rank(merge_by_rank):
 def _encoded(merge_by_rank, ids, ranks, expected):
     given, known = list(ids), dict(ranks)
     found = merge_by_rank(given, known)
-    require(isinstance(found, list), f"merge_by_rank should return a list, got {_kind(found)}")
+    require(isinstance(found, list), f"merge_by_rank should return a list, got {kind_of(found)}")
     require(
         found == expected,
         f"With the merges {ranks} the ids {ids} should become {expected}, got {found}",
@@ -56,7 +56,7 @@ def test_edges_decode_tokens(decode_tokens):
 
 def _decoded(decode_tokens, parts, expected):
     found = decode_tokens(list(range(1, len(parts) + 1)), [b"-", *parts])
-    require(isinstance(found, str), f"decode_tokens should return a string, got {_kind(found)}")
+    require(isinstance(found, str), f"decode_tokens should return a string, got {kind_of(found)}")
     require(
         found == expected,
         f"The tokens {parts} should give the text {expected!r}, got {found!r}",
@@ -88,7 +88,7 @@ def test_edges_split_special(split_special):
 def _split(split_special, text, special_tokens, expected):
     given = list(special_tokens)
     found = split_special(text, given)
-    require(isinstance(found, list), f"split_special should return a list, got {_kind(found)}")
+    require(isinstance(found, list), f"split_special should return a list, got {kind_of(found)}")
     require(
         found == expected,
         f"With the special tokens {special_tokens} the text {text!r} should be cut into "
@@ -96,7 +96,3 @@ def _split(split_special, text, special_tokens, expected):
     )
     same = given == special_tokens
     require(same, "split_special should leave special_tokens as they were; it changed them")
-
-
-def _kind(value) -> str:
-    return "None" if value is None else type(value).__name__

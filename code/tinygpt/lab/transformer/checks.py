@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from tinygpt.lab.definitions import require
+from tinygpt.lab.definitions import kind_of, require
 from tinygpt.lab.measures import (
     all_gradients,
     close,
@@ -49,7 +49,7 @@ def test_lengths_causal_mask(create_causal_mask):
 def _yes_and_no(create_causal_mask, seq_len):
     """The mask, of booleans or at least of zeros and ones: their pattern is looked at first."""
     mask = create_causal_mask(seq_len)
-    kind = "None" if mask is None else type(mask).__name__
+    kind = kind_of(mask)
     require(isinstance(mask, np.ndarray), f"The mask should be a NumPy array, got {kind}")
     has_shape(f"create_causal_mask({seq_len})", mask, (seq_len, seq_len))
     if not np.isin(mask, (0, 1)).all():

@@ -8,7 +8,7 @@ import numpy as np
 
 from tinygpt import scratch
 from tinygpt.lab.definitions import CheckFailed, require
-from tinygpt.lab.measures import globals_left_alone, shown
+from tinygpt.lab.measures import array_of, globals_left_alone, shown
 from tinygpt.scratch import GPT, Tensor
 from tinygpt.scratch.graph import recording
 
@@ -158,8 +158,7 @@ def _run(generate, model, prompt, new_tokens, temperature=1.0, seed=0, training=
         except ValueError as error:
             _explain_draw(generate, model, kept, arguments, str(error).lower())
             raise
-    kind = "None" if out is None else type(out).__name__
-    require(isinstance(out, np.ndarray), f"generate should return a NumPy array, got {kind}")
+    array_of("generate", out)
     require(out.dtype.kind in "iu", f"generate should return integers, got {out.dtype}")
     require(np.array_equal(prompt, kept), "generate should leave its prompt as it was")
     return out
