@@ -71,46 +71,48 @@ def _read(path: Path, about: Path, expected: dict) -> np.ndarray | None:
     """The memory map, or None for anything but the whole file of the expected text."""
     try:
         found = json.loads(about.read_bytes())
-        number = found.get("tokens", expected["length"])  # of characters each is a token
-        made = {"tokens": number} if "tokens" in found else {}
         with open(path, "rb") as file:
-            made["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != expected | made:
+            header = file.read(_HEADER_SIZE)
+            sha256 = hashlib.file_digest(file, "sha256")  # of what follows
+        if found != expected | _about(found["tokens"], sha256, header):
             return None
         ids = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, RecursionError, AttributeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
-    return ids if ids.shape == (number,) else None
+    return ids if ids.shape == (found["tokens"],) else None
 
 
 def _write(
     path: Path, pieces: Pieces, vocabulary: Vocabulary, length: int, digest: str
 ) -> dict[str, int | str]:
-    """Write the numbers, in the order of the text; return their count and the file's SHA-256.
-
-    The count is left out where it is the length of the text.
-    """
+    """Write the numbers, in the order of the text, and return what there is to say of them."""
     dtype = smallest_dtype(vocabulary).newbyteorder("<")
-    text, number = hashlib.sha256(), 0
+    text, sha256, count = hashlib.sha256(), hashlib.sha256(), 0
     changed = DataError(f"{path}: the text changed while it was read; load it again")
     # Written and not mapped: a write to a full disk is an error, a write to a map ends Python.
     with replacing(path) as file:
-        file.write(_header(dtype, length))
+        file.write(_header(dtype, 0))  # its place, until the tokens are counted
         try:
             stream = vocabulary.encode_stream(_noted(pieces(), text))
             for ids in map(lambda wide: wide.astype(dtype), stream):  # the wide ones are let go
-                number += len(ids)
-                file.write(ids.tobytes())
+                content = ids.tobytes()
+                sha256.update(content)
+                file.write(content)
+                count += len(ids)
         except ValueError:  # a character that the survey did not see
             raise changed from None
         if text.hexdigest() != digest:
             raise changed
+        header = _header(dtype, count)
         file.seek(0)
-        file.write(_header(dtype, number))
-        file.flush()
-        with open(file.name, "rb") as written:
-            sha256 = hashlib.file_digest(written, "sha256").hexdigest()
-    return {"sha256": sha256} if number == length else {"sha256": sha256, "tokens": number}
+        file.write(header)
+    return _about(count, sha256, header)
+
+
+def _about(count: int, sha256, header: bytes) -> dict[str, int | str]:
+    """How many numbers a file holds, and the digest of all of it: its header counts last."""
+    sha256.update(header)
+    return {"tokens": count, "sha256": sha256.hexdigest()}
 
 
 def _header(dtype: np.dtype, number: int) -> bytes:
@@ -119,6 +121,9 @@ def _header(dtype: np.dtype, number: int) -> bytes:
     about = {"descr": dtype.str, "fortran_order": False, "shape": (number,)}
     np.lib.format.write_array_header_1_0(header, about)
     return header.getvalue()
+
+
+_HEADER_SIZE = len(_header(np.dtype("u1"), 0))
 
 
 def _noted(pieces: Iterable[str], text) -> Iterator[str]:
