@@ -95,9 +95,9 @@ class AdamW:
     def step(self):
         """Change every parameter that has a gradient."""
         self.steps += 1
+        options = self.lr, self.betas, self.eps, self.weight_decay
         for parameter, m, v in zip(self.parameters, self._mean, self._square, strict=True):
             if parameter.grad is not None:
-                options = self.lr, self.betas, self.eps, self.weight_decay
                 adamw_step(parameter.data, parameter.grad, m, v, self.steps, *options)
 
     def zero_grad(self):

@@ -4,6 +4,7 @@ A checkpoint is a folder, made beside its place and then renamed, so that it is 
 or not at all. An older one is removed when the newer one is in place.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -132,15 +133,12 @@ def preset_of(run: str | os.PathLike) -> Preset:
     """
     checkpoint = newest_checkpoint(run, of_a_run=True)
     state = read_state(checkpoint)
-    try:
+    with _explained(f"{checkpoint}: state.json"):
         return Preset(
             state["corpus"]["source"],
             from_json(ModelConfig, state["model"], "model"),
             from_json(Config, state["training"], "training"),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise CheckpointError(f"{checkpoint}: state.json is damaged: {reason}") from None
 
 
 def vocabulary_of(run: str | os.PathLike) -> Vocabulary:
@@ -150,11 +148,9 @@ def vocabulary_of(run: str | os.PathLike) -> Vocabulary:
         CheckpointError: there is no checkpoint, or it is damaged.
     """
     checkpoint = newest_checkpoint(run, of_a_run=True)
-    try:
-        return vocabulary_from_json(json.dumps(read_state(checkpoint)["vocabulary"]))
-    except (KeyError, TypeError, ValueError) as error:
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise CheckpointError(f"{checkpoint}: state.json is damaged: {reason}") from None
+    state = read_state(checkpoint)
+    with _explained(f"{checkpoint}: state.json"):
+        return _vocabulary(state)
 
 
 def load_run(run: str | os.PathLike) -> tuple[GPT, Vocabulary, dict[str, Any]]:
@@ -176,15 +172,26 @@ def load_run(run: str | os.PathLike) -> tuple[GPT, Vocabulary, dict[str, Any]]:
 
 def load_model(weights: Path, state: dict[str, Any], where: str):
     """Build the model that a state describes and fill it with weights from a file."""
-    try:
+    with _explained(f"{where}: the checkpoint"):
         config = from_json(ModelConfig, state["model"], f"{where}: model")
-        vocabulary = vocabulary_from_json(json.dumps(state["vocabulary"]))
+        vocabulary = _vocabulary(state)
         model = build_model(config, len(vocabulary))
         load(weights, model)
+    return model.eval(), vocabulary, state
+
+
+def _vocabulary(state: dict[str, Any]) -> Vocabulary:
+    return vocabulary_from_json(json.dumps(state["vocabulary"]))
+
+
+@contextlib.contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Inside this context, what a state lacks or has wrong is said of the checkpoint."""
+    try:
+        yield
     except (KeyError, TypeError, ValueError, OSError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise CheckpointError(f"{where}: the checkpoint is damaged: {reason}") from None
-    return model.eval(), vocabulary, state
+        raise CheckpointError(f"{what} is damaged: {reason}") from None
 
 
 def build_model(config: ModelConfig, vocab_size: int, seed: int | None = None) -> GPT:
@@ -223,7 +230,7 @@ def restore(checkpoint: Path, model: nn.Module, optimizer: torch.optim.AdamW):
     """
     from safetensors.torch import load_file
 
-    try:
+    with _explained(f"{checkpoint}: the checkpoint"):
         load(checkpoint / "model.safetensors", model)
         moments = read_safetensors("resume", checkpoint / "optimizer.safetensors", load_file)
         step = moments["step"]
@@ -235,9 +242,6 @@ def restore(checkpoint: Path, model: nn.Module, optimizer: torch.optim.AdamW):
                 raise ValueError(f"the moments of {name} have another shape")
             state = {key: tensor.to(parameter.device) for key, tensor in state.items()}
             optimizer.state[parameter] = {"step": step.clone(), **state}
-    except (KeyError, ValueError, OSError) as error:
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise CheckpointError(f"{checkpoint}: the checkpoint is damaged: {reason}") from None
 
 
 def _save_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.AdamW):
