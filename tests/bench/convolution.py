@@ -5,14 +5,13 @@ The two settings are the second convolution of the LeNet on 8 by 8 digits, and a
 small is over before a second thread has begun, so a second one would measure the waiting.
 """
 
-import statistics
-import time
-
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 from tinygpt.scratch import Tensor
 from tinygpt.scratch.convolution import conv2d
+
+from tests.bench.race import Contestant, race
 
 # (images, channels, side, kernels, side of a kernel, padding)
 SETTINGS = {
@@ -22,10 +21,7 @@ SETTINGS = {
 
 
 def measure(rounds: int = 200, at_most: float = 30.0) -> dict[str, dict[str, float]]:
-    """Return images per second of each contestant in each setting: the median over all rounds.
-
-    On a busy machine, fewer rounds: no new one begins after `at_most` seconds.
-    """
+    """Return images per second of each contestant in each setting."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -42,29 +38,22 @@ def _race(setting, rounds, at_most):
     arrays = [rng.standard_normal(shape, dtype=np.float32) for shape in shapes]
     upstream = rng.standard_normal((batch, kernels, side, side), dtype=np.float32)
     contestants = {
-        "PyTorch": _pytorch(arrays, upstream, padding),
-        "NumPy": _numpy(arrays, upstream, padding),
+        "PyTorch": Contestant(batch, _pytorch(arrays, upstream, padding)),
+        "NumPy": Contestant(batch, _numpy(arrays, upstream, padding)),
     }
-    expected, found = (run() for run in contestants.values())
-    for theirs, ours in zip(expected, found, strict=True):
+    return race(contestants, rounds, _must_agree, at_most / len(SETTINGS))
+
+
+def _must_agree(gradients: dict):
+    for theirs, ours in zip(gradients["PyTorch"], gradients["NumPy"], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-2, atol=1e-2)
-    speeds = {name: [] for name in contestants}
-    deadline = time.perf_counter() + at_most / len(SETTINGS)
-    for number in range(rounds):
-        if number > 3 and time.perf_counter() > deadline:
-            break
-        for name, run in contestants.items():
-            start = time.perf_counter()
-            run()
-            speeds[name].append(batch / (time.perf_counter() - start))
-    return {name: statistics.median(each) for name, each in speeds.items()}
 
 
 def _pytorch(arrays, upstream, padding):
     tensors = [torch.tensor(array, requires_grad=True) for array in arrays]
     upstream = torch.tensor(upstream)
 
-    def run():
+    def run(_):
         for tensor in tensors:
             tensor.grad = None
         torch.nn.functional.conv2d(*tensors, padding=padding).backward(upstream)
@@ -76,7 +65,7 @@ def _pytorch(arrays, upstream, padding):
 def _numpy(arrays, upstream, padding):
     tensors = [Tensor(array, requires_grad=True) for array in arrays]
 
-    def run():
+    def run(_):
         for tensor in tensors:
             tensor.zero_grad()
         conv2d(*tensors, padding=padding).backward(upstream)

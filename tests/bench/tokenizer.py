@@ -6,12 +6,13 @@ is empty at the start. Hugging Face encodes in its fast way, without noting wher
 
 import json
 import os
-import statistics
-import time
 
+import numpy as np
 from tinygpt import data
 from tinygpt.tokenizers import ByteBPE, visible
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from tests.bench.race import Contestant, race
 
 # (characters, tokens)
 TRAINING = {"train 500 tokens, 130 kB": (130_000, 500), "train 4,096, 1 MB": (1_000_000, 4096)}
@@ -19,18 +20,15 @@ ENCODING = {"encode 1 MB with 4,096": (1_000_000, 4096)}
 
 
 def measure(rounds: int = 7, at_most: float = 60.0) -> dict[str, dict[str, float]]:
-    """Return characters per second of each contestant in each setting: the median of all rounds.
-
-    On a busy machine, fewer rounds: no new one begins after `at_most` seconds.
-    """
+    """Return characters per second of each contestant in each setting."""
     before = os.environ.get("TOKENIZERS_PARALLELISM")
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     try:
         plays = data.shakespeare()
         share = at_most / (len(TRAINING) + len(ENCODING))
         return {
-            name: _race(race(plays[:size], tokens), size, rounds, share)
-            for settings, race in ((TRAINING, _training), (ENCODING, _encoding))
+            name: race(enter(plays[:size], tokens), rounds, _must_agree, share)
+            for settings, enter in ((TRAINING, _training), (ENCODING, _encoding))
             for name, (size, tokens) in settings.items()
         }
     finally:
@@ -47,41 +45,28 @@ def report(results: dict[str, dict[str, float]]):
         print(f"{name:>24}  {each['Python']:>11,.0f} characters/s, {ratio:.2f} of Hugging Face's")
 
 
-def _race(contestants, size, rounds, at_most):
-    """Let each make itself ready and run, in turn; they must agree."""
-    speeds = {name: [] for name in contestants}
-    deadline = time.perf_counter() + at_most
-    for number in range(rounds):
-        if number > 2 and time.perf_counter() > deadline:
-            break
-        results = []
-        for name, (ready, run, result) in contestants.items():
-            prepared = ready()
-            start = time.perf_counter()
-            made = run(prepared)
-            speeds[name].append(size / (time.perf_counter() - start))
-            results.append(result(made))
-        if results[0] != results[1]:
-            raise AssertionError("the two tokenizers do not agree")
-    return {name: statistics.median(each) for name, each in speeds.items()}
+def _must_agree(results: dict):
+    if _merges_or_ids(results["Python"]) != _merges_or_ids(results["Hugging Face"]):
+        raise AssertionError("the two tokenizers do not agree")
+
+
+def _merges_or_ids(made) -> list:
+    if isinstance(made, ByteBPE):
+        return [[visible(made.tokens[id_]) for id_ in pair] for pair in made.merges]
+    if isinstance(made, Tokenizer):
+        return json.loads(made.to_str())["model"]["merges"]
+    return made.tolist() if isinstance(made, np.ndarray) else made[0].ids
 
 
 def _training(text, tokens):
-    def spelt(ours):
-        return [[visible(ours.tokens[id_]) for id_ in pair] for pair in ours.merges]
-
     def learn(theirs):
         tokenizer, trainer = theirs
         tokenizer.train_from_iterator([text], trainer)
         return tokenizer
 
     return {
-        "Python": (lambda: None, lambda _: ByteBPE.train(text, tokens), spelt),
-        "Hugging Face": (
-            lambda: _fresh(tokens),
-            learn,
-            lambda made: json.loads(made.to_str())["model"]["merges"],
-        ),
+        "Python": Contestant(len(text), lambda _: ByteBPE.train(text, tokens)),
+        "Hugging Face": Contestant(len(text), learn, lambda: _fresh(tokens)),
     }
 
 
@@ -91,15 +76,13 @@ def _encoding(text, tokens):
     tokenizer.train_from_iterator([text], trainer)
     theirs = tokenizer.to_str()
     return {
-        "Python": (
-            lambda: ByteBPE.from_json(ours),
-            lambda made: made.encode(text),
-            lambda ids: ids.tolist(),
+        "Python": Contestant(
+            len(text), lambda made: made.encode(text), lambda: ByteBPE.from_json(ours)
         ),
-        "Hugging Face": (
-            lambda: Tokenizer.from_str(theirs),
+        "Hugging Face": Contestant(
+            len(text),
             lambda made: made.encode_batch_fast([text]),
-            lambda batch: batch[0].ids,
+            lambda: Tokenizer.from_str(theirs),
         ),
     }
 

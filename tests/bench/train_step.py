@@ -4,16 +4,13 @@
 batches of the same size, use the same number of threads, and take turns.
 """
 
-import random
-import statistics
-import time
-
 import numpy as np
 import torch
 from tinygpt import data, scratch, training
 from tinygpt.scratch import AdamW, clip_grad_norm
 
 from tests.bench.idiom import Idiom, Trainer
+from tests.bench.race import Contestant, race
 
 SHAPE = training.ModelConfig()
 CONFIG = training.PRESETS["shakespeare-char"].training
@@ -21,29 +18,24 @@ BATCH, LENGTH = CONFIG.batch_size, SHAPE.max_seq_len
 
 
 def measure(rounds: int = 9, steps: int = 20, at_most: float = 120.0) -> dict[str, float]:
-    """Return tokens per second of each contestant: the median over all rounds.
-
-    On a busy machine, fewer rounds: no new one begins after `at_most` seconds.
-    """
+    """Return tokens per second of each contestant."""
     corpus = data.load_corpus("shakespeare")
-    contestants = {
+    trainers = {
         "PyTorch": _pytorch(corpus),
         "nanoGPT's idiom": _idiom(corpus),
         "NumPy": _numpy(corpus),
     }
-    speeds = {name: [] for name in contestants}
-    deadline = time.perf_counter() + at_most
-    for number in range(rounds + 1):
-        if number > 3 and time.perf_counter() > deadline:
-            break
-        # Each round in another order: what ran before leaves its traces in caches and threads.
-        for name, train in random.sample(list(contestants.items()), len(contestants)):
-            start = time.perf_counter()
-            losses = train(steps)
-            speeds[name].append(steps * BATCH * LENGTH / (time.perf_counter() - start))
-            if not 1.0 < losses < 5.0:
-                raise AssertionError(f"{name}: does not train, loss {losses}")
-    return {name: statistics.median(each[1:]) for name, each in speeds.items()}  # 1 is warm-up
+    contestants = {
+        name: Contestant(steps * BATCH * LENGTH, lambda _, train=train: train(steps))
+        for name, train in trainers.items()
+    }
+    return race(contestants, rounds, _must_train, at_most)
+
+
+def _must_train(losses: dict[str, float]):
+    for name, loss in losses.items():
+        if not 1.0 < loss < 5.0:
+            raise AssertionError(f"{name}: does not train, loss {loss}")
 
 
 def _pytorch(corpus):
