@@ -3,7 +3,7 @@
 The numbers in messages can be worked out on paper.
 """
 
-from tinygpt.lab.definitions import kind_of, require
+from tinygpt.lab.definitions import CheckFailed, kind_of, require
 from tinygpt.lab.measures import shown
 from tinygpt.scratch import Value
 
@@ -73,7 +73,7 @@ def test_unit_backward(backward):
     """L = (w x + b - 4)² at w = 2, x = 3, b = 1: the gradients are 18, 12 and 6."""
     w, x, b = Value(2.0), Value(3.0), Value(1.0)
     e = w * x + b - 4.0
-    loss = e * e
+    loss = _WithoutBackward(e.data * e.data, (e, e), (e.data, e.data), "*")
     backward(loss)
     _gradient("L itself", loss, 1)
     _gradient("e, which L uses twice,", e, 6)
@@ -115,6 +115,15 @@ def test_work_backward(backward):
     """Each number is looked at once, however many paths lead to it, and at any depth."""
     _few_visits("backward", backward)
     _deep("backward", backward)
+
+
+class _WithoutBackward(Value):
+    """A Value without the walk that is to be written."""
+
+    def backward(self):
+        raise CheckFailed(
+            "backward should set the gradients itself, got a call of result.backward()"
+        )
 
 
 def _gradient(what, node, expected):

@@ -40,7 +40,7 @@ def backward(result):
             same order.
 
     Returns nothing. What `.grad` held before the call does not count. Your topological_order
-    may be used.
+    may be used; `result.backward()`, which does the same, may not.
     """
     raise NotImplementedError
 

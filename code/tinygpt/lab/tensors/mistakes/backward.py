@@ -96,6 +96,10 @@ def every_path(result):
             stack.append((parent, slope * gradient))
 
 
+def handed_on(result):
+    result.backward()
+
+
 MISTAKES = (
     Mistake(
         "overwrites",
@@ -166,5 +170,13 @@ MISTAKES = (
         "The gradients are right: this is the chain rule written out as a sum over all paths. "
         "Twelve doublings have 4,096 paths, and thirty have a billion. In topological order one "
         "visit to each node does it.",
+    ),
+    Mistake(
+        "handed_on",
+        handed_on,
+        "backward should set the gradients itself, got a call of result.backward()",
+        "`Value` has a method of this name, and it is the walk that this exercise is about. Call "
+        "your `topological_order` instead, start with a gradient of 1 at the result, and pass "
+        "gradients on along `parents` and `slopes`.",
     ),
 )
