@@ -96,8 +96,9 @@ MISTAKES = (
         "A single 1 in the middle meets the kernel [[1, 2], [3, 4]] from its last entry on; "
         "conv2d should give [[4, 3], [2, 1]], got [[1, 2], [3, 4]]",
         "The kernel is turned round before it slides. That is convolution as mathematics "
-        "defines it; every library of neural networks leaves the turn out and keeps the name. A "
-        "network learns either, but weights from elsewhere would be read upside down.",
+        "defines it; most libraries of neural networks, PyTorch among them, leave the turn out "
+        "and keep the name. A network learns either, but weights from elsewhere would be read "
+        "upside down.",
         (_rows,),
     ),
     Mistake(
