@@ -1,5 +1,6 @@
 """The chapters and cells that the pytest plugin collects; see check.py."""
 
+import contextlib
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -12,6 +13,7 @@ from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from bookbuild.cache import FOLDER as CACHE
+from bookbuild.cache import CacheError
 from bookbuild.compare import (
     Difference,
     FigureError,
@@ -20,7 +22,7 @@ from bookbuild.compare import (
     normal_outputs,
 )
 from bookbuild.config import Book
-from bookbuild.execute import describe_error, prepare_chapter
+from bookbuild.execute import describe_error, keep_run, prepare_chapter
 from bookbuild.kernel import Workspace, without_machine_paths
 from bookbuild.notebook import ChapterError, read_chapter
 from bookbuild.reference import (
@@ -130,6 +132,7 @@ class ChapterFile(IPyNbFile):
     def kernel_for(self, item: "CellItem") -> ChapterKernel:
         """The chapter's kernel, in which every cell before `item` has run."""
         if self.kernel is None:
+            self.started = time.perf_counter()
             self.workspace = Workspace(self.book.root, self.run.figures).__enter__()
             try:
                 self.kernel = ChapterKernel(self.workspace)
@@ -148,6 +151,16 @@ class ChapterFile(IPyNbFile):
         self.kernel = None
         if self.workspace is not None:
             self.workspace.__exit__()
+            self._keep()
+
+    def _keep(self) -> None:
+        """Give the outputs of a chapter that has run from end to end to the build's cache."""
+        if self.broken or any(item.test_outputs is None for item in self.items):
+            return
+        for item in self.items:
+            item.cell.outputs = item.test_outputs
+        with contextlib.suppress(CacheError):  # the build says it; the check does not need it
+            keep_run(self.run, self.book.root, time.perf_counter() - self.started)
 
 
 def _match(nb: NotebookNode, name: str, path: Path, path_name: str):

@@ -93,6 +93,22 @@ def execute_book(
     return {run.chapter.path: run.nb for run in runs}
 
 
+def keep_run(run: Run, root: Path, seconds: float) -> None:
+    """Keep the outputs of a chapter that ran by other means; the next build need not run it.
+
+    Raises:
+        CacheError: the cache cannot be written.
+    """
+    for cell in run.nb.cells:
+        _clean_outputs(cell, root)
+    cache = BookCache(root / FOLDER)
+    try:
+        for method, *args in (("store", run.nb, run.name, seconds), ("prune",)):
+            _rebuilding(cache, print, method, *args)
+    finally:
+        cache.close()
+
+
 def _anything_to_run(nb: NotebookNode) -> bool:
     return any("skip-execution" not in cell.metadata.tags for cell in nb.cells)
 

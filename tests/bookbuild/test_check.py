@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from bookbuild.compare import small_figure
 from bookbuild.config import read_book
+from bookbuild.execute import execute_book
 from bookbuild.reference import reference_path, write_references
 from tiny import edit, make_tiny_book, write
 
@@ -133,6 +134,25 @@ def test_a_book_as_it_is_expected_passes(book):
     assert code == 0, out
     # 3 references, and every cell and number except the one that is not to run
     assert re.search(r"16 passed", out) and "failed" not in out
+
+
+def test_the_build_runs_nothing_that_the_check_has_run(book):
+    shutil.rmtree(book / ".bookcache")
+    check(book, "book/counts.qmd", "-k", "line-5")  # the rest of the chapter has not run
+    assert not list(book.glob(".bookcache/executed/*"))
+    check(book, "book/counts.qmd")
+    source = book / "book/counts.qmd"
+    ran = []
+    kept = execute_book(read_book(book), only=[source], say=ran.append)[source]
+    assert ran == []
+    fresh = execute_book(read_book(book), only=[source], say=ran.append, fresh=True)[source]
+    assert len(ran) == 1
+    for one, other in zip(kept.cells, fresh.cells, strict=True):
+        if "perf_counter()" not in one.source and "object()" not in one.source:
+            clean = [json.loads(json.dumps(cell.outputs)) for cell in (one, other)]
+            for output in clean[0] + clean[1]:
+                output.pop("execution_count", None)
+            assert clean[0] == clean[1], one.source
 
 
 def test_each_change_fails_with_file_line_and_both_values(book):
