@@ -16,6 +16,14 @@ def instance(where: str, name: str, value, kind: type):
     return value
 
 
+def iterable(where: str, name: str, value, of: str):
+    """Return an iterator over `value`, or say that it must be a list of something."""
+    try:
+        return iter(value)
+    except TypeError:
+        raise TypeError(f"{where}: {name} must be a list of {of}, got {describe(value)}") from None
+
+
 def flag(where: str, name: str, value) -> bool:
     """Return `value` as a bool, or say that it must be True or False."""
     return bool(instance(where, name, bool(value) if isinstance(value, np.bool_) else value, bool))

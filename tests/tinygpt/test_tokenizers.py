@@ -189,6 +189,17 @@ def test_small_blocks_change_nothing(text, size):
         assert [i for ids in tokenizer.encode_stream(chunks) for i in ids.tolist()] == whole
 
 
+@settings(deadline=None)
+@given(texts, st.lists(st.sampled_from([SPECIAL, "é's", " a", "re"]), unique=True))
+def test_the_pieces_that_training_counts_say_how_long_the_text_is(text, specials):
+    text += f"we're{SPECIAL}  é's"
+    tokenizer, counts = ByteBPE.train_and_count(text, 280, specials)
+    assert tokenizer.merges == ByteBPE.train(text, 280, specials).merges
+    assert sum(len(piece) * count for piece, count in counts.items()) == len(text)
+    tokens = sum(len(tokenizer.encode(piece)) * count for piece, count in counts.items())
+    assert tokens == len(tokenizer.encode(text))
+
+
 def test_training_takes_chunks_cut_anywhere():
     chunks = (PLAY[i : i + 7] for i in range(0, len(PLAY), 7))
     assert ByteBPE.train(chunks, 400).merges == ByteBPE.train(PLAY, 400).merges

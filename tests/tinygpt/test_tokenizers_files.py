@@ -98,6 +98,8 @@ def test_no_file_and_no_text(tmp_path):
         (lambda: ByteBPE.train("a\ud800", 300), r"text holds '\\ud800', half a character"),
         (lambda: ByteBPE([(0, 256)]), "merge 0 must be an integer from 0 to 255, got 256"),
         (lambda: ByteBPE([(1, 2), (1, 2)]), "merge 1 makes '\"#', which is a token already"),
+        (lambda: ByteBPE(5), "ByteBPE: merges must be a list of pairs of ids, got int 5"),
+        (lambda: ByteBPE(None), "ByteBPE: merges must be a list of pairs of ids, got None"),
         (lambda: ByteBPE([5]), "merge 0 must be a pair of ids, got int 5"),
         (lambda: ByteBPE([], "ab"), "special_tokens must be a list of strings, got str 'ab'"),
         (lambda: ByteBPE([], [3]), "a special token must be a str, got int 3"),
@@ -109,6 +111,7 @@ def test_no_file_and_no_text(tmp_path):
         (lambda: TOKENIZER.decode([[1]]), r"ids must be 1-D, got shape \(1, 1\)"),
         (lambda: TOKENIZER.decode("ab"), "ids must be a NumPy array or list of integers, got str"),
         (lambda: TOKENIZER.decode([0.5]), "ids must be integers, got float64"),
+        (lambda: TOKENIZER.decode_stream(5), "decode_stream: ids must be a list of integers, got"),
         (lambda: ByteBPE.from_json(3), "text must be a str, got int 3"),
     ],
 )

@@ -172,6 +172,49 @@ def test_a_file_that_the_command_wrote(play, tmp_path):
     assert training.load_run(run)[1].to_json() == ByteBPE.load(path).to_json()
 
 
+def test_special_tokens_from_the_text_to_a_generated_one(tmp_path):
+    end, documents, run = "<|end|>", tmp_path / "documents.txt", tmp_path / "run"
+    documents.write_text(end.join(f"Document {n % 3}.\n" for n in range(300)), encoding="utf-8")
+    path = tmp_path / "tokens.json"
+    invoke("tokenizer", path, "--corpus", documents, "--vocab-size", 300, "--special", end)
+    invoke(
+        "train", "--corpus", documents, "--out", run, *SMALL, "--tokenizer", path,
+        "--steps", 60, "--learning-rate", 0.02, "--sample-every", 60,
+    )  # fmt: skip
+    _, vocabulary, _ = training.load_run(run)
+    assert (np.load(run / "tokens" / "tokens.npy") == vocabulary.encode(end)[0]).sum() == 299
+    assert end in next((run / "samples").iterdir()).read_text(encoding="utf-8")
+    stopped = ["generate", "--run", run, "--prompt", "Document", "--stop", end]
+    for how in (["--seed", 1], ["--beams", 2]):
+        text = invoke(*stopped, *how)
+        assert text.endswith(end + "\n") and text.count(end) == 1
+    invoke("train", "--out", run, "--resume", "--quiet")
+
+
+def test_a_text_with_fewer_pairs_than_asked_for_is_said_in_one_line(play, tmp_path):
+    options = ["train", "--corpus", play, *SMALL[:-1], "--sample-every", 0, "--steps", 1]
+    said = invoke(*options, "--out", tmp_path / "many", "--tokenizer", "bpe", "--vocab-size", 9999)
+    tokens = len(training.load_run(tmp_path / "many")[1])
+    line = f"no more pairs to join, so there are {tokens:,} tokens and not 9,999.\n"
+    assert tokens < 9999 and said.count(line) == 1
+    said = invoke(*options, "--out", tmp_path / "few", "--tokenizer", "bpe", "--vocab-size", 280)
+    assert "no more pairs" not in said
+
+
+def test_the_tokenizer_command_reads_the_text_once(play, tmp_path, monkeypatch):
+    from tinygpt.data import corpus
+
+    opened, original = [], corpus.text_of
+    monkeypatch.setattr(corpus, "text_of", lambda source: opened.append(1) or original(source))
+    text = TEXT + "<end>'s"
+    play.write_text(text, encoding="utf-8")
+    path = tmp_path / "tokens.json"
+    said = invoke("tokenizer", path, "--corpus", play, "--vocab-size", 300, "--special", "<end>")
+    tokens = len(ByteBPE.load(path).encode(text))
+    assert f"the text is {tokens:,} of them, {len(text) / tokens:.2f} characters each" in said
+    assert len(opened) == 1
+
+
 def test_a_stop_inside_a_token_ends_the_text():
     from tinygpt.commands.generate import _until
 

@@ -14,7 +14,12 @@ import click
     help="shakespeare, tinyshakespeare, or the path of a text file or a folder.",
 )
 @click.option("--vocab-size", type=click.INT, default=512, show_default=True, help="Tokens.")
-@click.option("--special", multiple=True, help="A string that is one token; repeat it for several.")
+@click.option(
+    "--special",
+    multiple=True,
+    help="A string that is one token wherever the text holds it, such as <|endoftext|> between "
+    "documents; repeat it for several.",
+)
 def tokenizer(path: Path, corpus: str, vocab_size: int, special: tuple[str, ...]) -> None:
     """Learn the tokens of a text (byte-level BPE) and write them to PATH, a JSON file."""
     from tinygpt import data
@@ -22,11 +27,12 @@ def tokenizer(path: Path, corpus: str, vocab_size: int, special: tuple[str, ...]
     from tinygpt.tokenizers import ByteBPE
 
     try:
-        learnt = ByteBPE.train(text_of(corpus), vocab_size, special)
-        characters = sum(len(piece) for piece in text_of(corpus))
+        # The text is read once: its pieces, each counted, are enough for its lengths as well.
+        learnt, counts = ByteBPE.train_and_count(text_of(corpus), vocab_size, special)
+        characters = sum(len(piece) * count for piece, count in counts.items())
         if not characters:
             raise ValueError(f"{corpus} is empty; give a text to learn tokens from")
-        tokens = sum(len(ids) for ids in learnt.encode_stream(text_of(corpus)))
+        tokens = sum(len(learnt.encode(piece)) * count for piece, count in counts.items())
         learnt.save(path)
     except (ValueError, TypeError, OSError, data.DataError) as error:
         raise click.ClickException(str(error)) from None

@@ -125,6 +125,12 @@ def train(
             f"parameters; {config.steps:,} steps of "
             f"{config.batch_size * config.accumulation * shape.max_seq_len:,} tokens",
         )
+        if isinstance(chosen_tokens, int) and len(text.vocabulary) < chosen_tokens:
+            _say(
+                quiet,
+                "The part of the text to train on has no more pairs to join, so there are "
+                f"{len(text.vocabulary):,} tokens and not {chosen_tokens:,}.",
+            )
         history = training.train(
             model,
             text,

@@ -66,15 +66,33 @@ class ByteBPE:
         Raises:
             TypeError, ValueError: an argument is of another kind or out of range.
         """
+        return cls.train_and_count(text, vocab_size, special_tokens)[0]
+
+    @classmethod
+    def train_and_count(
+        cls,
+        text: str | Iterable[str],
+        vocab_size: int,
+        special_tokens: Sequence[str] = (),
+    ) -> tuple["ByteBPE", Counter[str]]:
+        """`train`, and how often the text holds each piece and each special token.
+
+        Together the pieces and special tokens have the text's length, and their encodings have
+        its length in tokens, so that neither asks for the text a second time.
+        """
         special_tokens = files.checked_special_tokens("ByteBPE.train", special_tokens)
         first = len(special_tokens)
         vocab_size = validate.integer("ByteBPE.train", "vocab_size", vocab_size, low=256 + first)
         chunks = [text] if isinstance(text, str) else text
-        counts: Counter[str] = Counter()
-        for pieces, _ in pretokenize_stream(chunks, special_tokens):
-            counts.update(pieces)
-        words = ((_byte_ids(piece, first), count) for piece, count in counts.items())
-        return cls(learn_merges(words, vocab_size - 256 - first, first + 256), special_tokens)
+        pieces: Counter[str] = Counter()
+        specials: Counter[str] = Counter()
+        for cut, found in pretokenize_stream(chunks, special_tokens):
+            pieces.update(cut)
+            if found is not None:
+                specials[found] += 1
+        words = ((_byte_ids(piece, first), count) for piece, count in pieces.items())
+        merges = learn_merges(words, vocab_size - 256 - first, first + 256)
+        return cls(merges, special_tokens), pieces + specials
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -140,7 +158,7 @@ class ByteBPE:
     ) -> Iterator[str]:
         """The text of ids as they come; a character waits until its last byte is there."""
         decoder = codecs.getincrementaldecoder("utf-8")(errors)
-        for id_ in ids:
+        for id_ in validate.iterable("ByteBPE.decode_stream", "ids", ids, "integers"):
             try:
                 id_ = operator.index(id_)
             except TypeError:

@@ -70,9 +70,10 @@ def checked_merges(where: str, merges: Iterable, first: int):
     """Return merges as pairs of ids, and the bytes of each new token.
 
     Raises:
-        TypeError, ValueError: one is no pair of ids of bytes or earlier merges, or makes a
-            token that there is already.
+        TypeError, ValueError: they are no list, or one is no pair of ids of bytes or earlier
+            merges, or makes a token that there is already.
     """
+    merges = validate.iterable(where, "merges", merges, "pairs of ids")
     tokens = [BYTES[n : n + 1] for n in range(256)]
     checked, known = [], set(tokens)
     for number, pair in enumerate(merges):
