@@ -12,8 +12,8 @@ from tinygpt.scratch import AdamW, clip_grad_norm
 from tests.bench.idiom import Idiom, Trainer
 from tests.bench.race import Contestant, race
 
-SHAPE = training.ModelConfig()
-CONFIG = training.PRESETS["shakespeare-char"].training
+PRESET = training.PRESETS["shakespeare-char"]
+SHAPE, CONFIG = PRESET.model, PRESET.training
 BATCH, LENGTH = CONFIG.batch_size, SHAPE.max_seq_len
 
 

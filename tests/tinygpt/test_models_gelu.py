@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tinygpt.models import gelu
+from tinygpt.models import GPT, gelu
 from torch.nn import functional as F
 
 
@@ -43,6 +43,27 @@ def test_the_input_is_left_as_it_was():
     with torch.no_grad():
         assert torch.equal(gelu(x), gelu(x.detach().requires_grad_()))
     assert torch.equal(x, before)
+
+
+def test_the_exact_form_is_x_times_the_normal_distribution():
+    from statistics import NormalDist
+
+    x = torch.linspace(-6, 6, 401, requires_grad=True)
+    value = gelu(x, exact=True)
+    (slope,) = torch.autograd.grad(value.sum(), x)
+    normal = NormalDist()
+    for at, y, dy in zip(x.tolist(), value.tolist(), slope.tolist(), strict=True):
+        assert abs(y - at * normal.cdf(at)) < 2e-6
+        assert abs(dy - (normal.cdf(at) + at * normal.pdf(at))) < 2e-6
+    assert (gelu(x) - value).abs().max() > 1e-4  # it is the other form
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_models_take_the_form_that_they_are_asked_for(exact):
+    model = GPT(7, 8, 1, 2, 4, dropout_prob=0.0, exact_gelu=exact)
+    mlp, x = model.blocks[0].mlp, 100 * torch.randn(50, 8)
+    expected = mlp.fc2(F.gelu(mlp.fc1(x), approximate="none" if exact else "tanh"))
+    torch.testing.assert_close(mlp(x), expected, atol=5e-6, rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])

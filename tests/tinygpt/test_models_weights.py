@@ -88,6 +88,16 @@ def test_weights_of_another_model_are_named_and_change_nothing():
     assert torch.equal(model.head.weight, before)
 
 
+def test_the_gelu_must_be_the_same_for_weights_to_be_copied():
+    exact, plain = GPT(*SHAPE, exact_gelu=True, seed=1), GPT(*SHAPE, seed=2)
+    before = weights(plain)
+    for target in (plain, scratch.GPT(*SHAPE)):
+        for pair in ((exact, target), (target, exact)):
+            with pytest.raises(ValueError, match=r"copy_weights: source and target must have the"):
+                copy_weights(*pair)
+    assert all(torch.equal(before[name], now) for name, now in weights(plain).items())
+
+
 def test_what_is_no_model_is_named(without_type_checks, tmp_path):
     with pytest.raises(TypeError, match="copy_weights: source must be a model, got dict"):
         copy_weights({}, pair()[1])

@@ -1,4 +1,4 @@
-"""GELU, with a gradient of our own where PyTorch's is slow."""
+"""GELU in both of its forms, with a gradient of our own where PyTorch's is slow."""
 
 import math
 
@@ -13,10 +13,11 @@ _A = 2 * math.sqrt(2 / math.pi)
 _B = _A * 0.044715
 
 
-def gelu(x: Float[Tensor, "*S"]) -> Float[Tensor, "*S"]:
-    """Return the Gaussian error linear unit in the tanh form that GPT-2 uses.
+def gelu(x: Float[Tensor, "*S"], exact: bool = False) -> Float[Tensor, "*S"]:
+    """Return the Gaussian error linear unit, in the tanh form that GPT-2 uses or exactly.
 
-    GELU(x) = x/2 · (1 + tanh u) = x σ(2u), with u = √(2/π) (x + 0.044715 x³)
+    exact:      GELU(x) = x Φ(x), with Φ the standard normal distribution function
+    tanh form:  GELU(x) ≈ x/2 · (1 + tanh u) = x σ(2u), with u = √(2/π) (x + 0.044715 x³)
 
     On the CPU, PyTorch's tanh is slow enough to cost a small GPT a twentieth of its training
     time. There σ takes its place, and the slope is computed on the way forward, where σ is at
@@ -24,6 +25,8 @@ def gelu(x: Float[Tensor, "*S"]) -> Float[Tensor, "*S"]:
 
     Source: Hendrycks and Gimpel (2016), section 2.
     """
+    if exact:
+        return F.gelu(x)
     if x.device.type == "cpu" and x.dtype == torch.float32 and not torch.compiler.is_compiling():
         return _Gelu.apply(x)
     return F.gelu(x, approximate="tanh")

@@ -27,6 +27,7 @@ class GPT(nn.Module):
         tie_weights: whether the head uses the token embedding's matrix.
         seed: fixes the initial weights; dropout follows torch.manual_seed.
         fused_attention: whether attention runs in one kernel, which does not keep its weights.
+        exact_gelu: whether the GELU is the exact one, not the tanh form of GPT-2.
 
     Weights start normal with standard deviation 0.02; those of the 2 L maps that write to the
     residual stream are divided by √(2 L), so that its size does not grow with depth. Biases
@@ -47,6 +48,7 @@ class GPT(nn.Module):
         tie_weights: bool = False,
         seed: int | None = None,
         fused_attention: bool = True,
+        exact_gelu: bool = False,
     ):
         super().__init__()
         self.vocab_size = positive_integer("GPT", "vocab_size", vocab_size)
@@ -58,12 +60,17 @@ class GPT(nn.Module):
         self.dropout = nn.Dropout(probability("GPT", "dropout_prob", dropout_prob))
         self.blocks = nn.ModuleList(
             TransformerBlock(
-                embed_dim, num_heads, dropout_prob=dropout_prob, fused_attention=fused_attention
+                embed_dim,
+                num_heads,
+                dropout_prob=dropout_prob,
+                fused_attention=fused_attention,
+                exact_gelu=exact_gelu,
             )
             for _ in range(num_layers)
         )
         self.final_norm = nn.LayerNorm(embed_dim)
         self.head = nn.Linear(embed_dim, vocab_size, bias=False)
+        self.exact_gelu = exact_gelu
         if flag("GPT", "tie_weights", tie_weights):
             self.head.weight = self.token_embedding.weight
         self._initialise(seed)

@@ -31,7 +31,8 @@ def to_huggingface(model: GPT) -> dict[str, Tensor]:
     """Return the weights of a GPT for `GPT2LMHeadModel.load_state_dict`.
 
     The target needs n_embd, n_layer, n_head, n_positions and vocab_size like the model's,
-    activation_function="gelu_new" (its default), and tie_word_embeddings as the model has it.
+    activation_function="gelu_new" (its default; "gelu" for exact_gelu), and tie_word_embeddings
+    as the model has it.
     """
     own = weights(instance("to_huggingface", "model", model, GPT))
     theirs = {name: own[ours] for ours, name in _OUTSIDE.items()}

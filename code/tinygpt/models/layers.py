@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from tinygpt.models.attention import MultiHeadAttention
 from tinygpt.models.gelu import gelu
 from tinygpt.shapes import Float
-from tinygpt.validate import number, positive_integer, probability
+from tinygpt.validate import flag, number, positive_integer, probability
 
 
 class MLP(nn.Module):
@@ -17,11 +17,19 @@ class MLP(nn.Module):
         embed_dim: width of input and output, C.
         hidden_dim: width between the two maps; 4 C when None.
         dropout_prob: dropout on the output, in training.
+        exact_gelu: whether the GELU is the exact one, not the tanh form of GPT-2.
 
-    Source: Vaswani et al. (2017), section 3.3; GELU in its tanh form as in GPT-2.
+    Source: Vaswani et al. (2017), section 3.3.
     """
 
-    def __init__(self, embed_dim: int, hidden_dim: int | None = None, dropout_prob: float = 0.1):
+    def __init__(
+        self,
+        embed_dim: int,
+        hidden_dim: int | None = None,
+        dropout_prob: float = 0.1,
+        *,
+        exact_gelu: bool = False,
+    ):
         super().__init__()
         embed_dim = positive_integer("MLP", "embed_dim", embed_dim)
         hidden_dim = 4 * embed_dim if hidden_dim is None else hidden_dim
@@ -29,10 +37,11 @@ class MLP(nn.Module):
         self.fc1 = nn.Linear(embed_dim, hidden_dim)
         self.fc2 = nn.Linear(hidden_dim, embed_dim)
         self.dropout = nn.Dropout(probability("MLP", "dropout_prob", dropout_prob))
+        self.exact_gelu = flag("MLP", "exact_gelu", exact_gelu)
 
     def forward(self, x: Float[Tensor, "*B C"]) -> Float[Tensor, "*B C"]:
         """Widen, bend, narrow."""
-        hidden = gelu(self.fc1(x))  # (..., 4C)
+        hidden = gelu(self.fc1(x), self.exact_gelu)  # (..., 4C)
         return self.dropout(self.fc2(hidden))  # (..., C)
 
 
@@ -48,6 +57,7 @@ class TransformerBlock(nn.Module):
         mlp_ratio: width of the MLP's hidden layer, in multiples of C.
         dropout_prob: dropout inside both parts, in training.
         fused_attention: whether attention runs in one kernel.
+        exact_gelu: whether the MLP's GELU is the exact one, not the tanh form of GPT-2.
 
     Source: Radford et al. (2019), GPT-2, section 2.3 (pre-norm).
     """
@@ -60,6 +70,7 @@ class TransformerBlock(nn.Module):
         dropout_prob: float = 0.1,
         *,
         fused_attention: bool = True,
+        exact_gelu: bool = False,
     ):
         super().__init__()
         embed_dim = positive_integer("TransformerBlock", "embed_dim", embed_dim)
@@ -69,7 +80,8 @@ class TransformerBlock(nn.Module):
             embed_dim, num_heads, dropout_prob, fused_attention=fused_attention
         )
         self.norm2 = nn.LayerNorm(embed_dim)
-        self.mlp = MLP(embed_dim, int(mlp_ratio * embed_dim), dropout_prob)
+        hidden_dim = int(mlp_ratio * embed_dim)
+        self.mlp = MLP(embed_dim, hidden_dim, dropout_prob, exact_gelu=exact_gelu)
 
     def forward(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Mix between positions, then work at each position."""

@@ -47,11 +47,17 @@ def copy_weights(source: nn.Module | scratch.Module, target: nn.Module | scratch
 
     Raises:
         TypeError: when one of them is not a model.
-        ValueError: when the names or shapes are not the same; the target is then unchanged.
+        ValueError: when the names or shapes are not the same, or the two compute another GELU;
+            the target is then unchanged.
     """
     for name, model in (("source", source), ("target", target)):
         if not isinstance(model, (nn.Module, scratch.Module)):
             raise TypeError(f"copy_weights: {name} must be a model, got {describe(model)}")
+    if getattr(source, "exact_gelu", False) != getattr(target, "exact_gelu", False):
+        raise ValueError(
+            "copy_weights: source and target must have the same GELU, got the exact one and the "
+            "tanh form; the NumPy GPT has only the tanh form, exact_gelu=False"
+        )
     state = weights(source) if isinstance(source, nn.Module) else source.state_dict()
     if isinstance(target, nn.Module):
         load_weights(target, state)

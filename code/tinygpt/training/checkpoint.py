@@ -210,9 +210,7 @@ def build_model(config: ModelConfig, vocab_size: int, seed: int | None = None) -
             dropout_prob=config.dropout_prob,
             tie_weights=config.tie_weights,
             seed=seed,
-            # In windows this short the kernel has no memory to save, and plain products are
-            # faster on a CPU.
-            fused_attention=config.max_seq_len > 64,
+            exact_gelu=config.exact_gelu,
         )
     except (RuntimeError, MemoryError):
         raise ValueError(

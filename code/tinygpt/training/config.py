@@ -103,7 +103,7 @@ class Config:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The shape of a GPT, but for its vocabulary, which the corpus decides."""
+    """The shape of a GPT, but for its vocabulary, which the corpus decides; see `GPT`."""
 
     embed_dim: int = 128
     num_layers: int = 4
@@ -111,12 +111,14 @@ class ModelConfig:
     max_seq_len: int = 64
     dropout_prob: float = 0.0
     tie_weights: bool = True
+    exact_gelu: bool = False
 
     def __post_init__(self):
         for name in ("embed_dim", "num_layers", "num_heads", "max_seq_len"):
             integer("ModelConfig", name, getattr(self, name), low=1, high=_LARGEST)
         probability("ModelConfig", "dropout_prob", self.dropout_prob)
         flag("ModelConfig", "tie_weights", self.tie_weights)
+        flag("ModelConfig", "exact_gelu", self.exact_gelu)
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ PRESETS: dict[str, Preset] = {
     # nanoGPT's setting for a laptop without a graphics card (its README, "I only have a macbook"),
     # but for the learning rate: three times as high, which so short a run is better for.
     "shakespeare-char": Preset(
-        "shakespeare", ModelConfig(), Config(learning_rate=3e-3, sample_every=500)
+        "shakespeare", ModelConfig(exact_gelu=True), Config(learning_rate=3e-3, sample_every=500)
     ),
     # The model that comes with the book: a longer context and five times as many tokens.
     "shakespeare-char-long": Preset(

@@ -207,6 +207,7 @@ def _shape_of(model: GPT) -> ModelConfig:
         max_seq_len=model.max_seq_len,
         dropout_prob=model.dropout.p,
         tie_weights=model.head.weight is model.token_embedding.weight,
+        exact_gelu=model.exact_gelu,
     )
 
 

@@ -75,7 +75,8 @@ class Updates:
         rate = self.schedule(number - 1)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.optimizer.zero_grad(set_to_none=True)
+        for parameter in self.parameters:
+            parameter.grad = None
         try:
             loss = self._backward(number)
         except (MemoryError, torch.OutOfMemoryError):
