@@ -46,7 +46,7 @@ MISTAKES = (
         "With d_k=4 and the dot products 4, 0, 2 the scores should be 2.00, 0.00, 1.00, "
         "got 4.00, 0.00, 2.00",
         "These are the dot products as they are. They grow with the root of the width, "
-        "and from a width of 64 on a softmax of them gives nearly all its weight to one "
+        "and from a width of 64 on a softmax of them gives most of its weight to one "
         "key before anything is learnt.",
     ),
     Mistake(
