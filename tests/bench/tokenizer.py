@@ -42,7 +42,11 @@ def report(results: dict[str, dict[str, float]]):
     """Print the speeds and their ratio."""
     for name, each in results.items():
         ratio = each["Python"] / each["Hugging Face"]
-        print(f"{name:>24}  {each['Python']:>11,.0f} characters/s, {ratio:.2f} of Hugging Face's")
+        size = (TRAINING | ENCODING)[name][0]
+        print(
+            f"{name:>24}  {each['Python']:>11,.0f} characters/s ({size / each['Python']:.2f} s), "
+            f"{ratio:.2f} of Hugging Face's"
+        )
 
 
 def _must_agree(results: dict):

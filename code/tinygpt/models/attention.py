@@ -93,11 +93,8 @@ class MultiHeadAttention(nn.Module):
         return attention_weights(query, key)
 
     def _project(self, x: Float[Tensor, "B T C"]) -> list[Float[Tensor, "B h T d_k"]]:
-        # One product of matrices is faster than three a third of its size.
-        maps = self.query, self.key, self.value
-        weight = torch.cat([one.weight for one in maps])  # (3C, C)
-        bias = torch.cat([one.bias for one in maps])  # (3C,)
-        return [self._split_heads(part) for part in F.linear(x, weight, bias).chunk(3, dim=-1)]
+        return [self._split_heads(part(x)) for part in (self.query, self.key, self.value)]
 
     def _split_heads(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B h T d_k"]:
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        batch, seq_len, width = x.shape
+        return x.view(batch, seq_len, self.num_heads, width // self.num_heads).transpose(1, 2)
