@@ -17,7 +17,7 @@ SHAPE, CONFIG = PRESET.model, PRESET.training
 BATCH, LENGTH = CONFIG.batch_size, SHAPE.max_seq_len
 
 
-def measure(rounds: int = 9, steps: int = 20, at_most: float = 120.0) -> dict[str, float]:
+def measure(rounds: int = 80, steps: int = 3, at_most: float = 120.0) -> dict[str, float]:
     """Return tokens per second of each contestant."""
     corpus = data.load_corpus("shakespeare")
     trainers = {
