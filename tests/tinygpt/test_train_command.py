@@ -44,16 +44,18 @@ def steps_on_disk(out: Path) -> int:
     return max((int(name.split("-")[1]) for name in names), default=0)
 
 
-def stop_when_kept(text, out, *options, number) -> int:
+def stop_when_kept(text, out, *options, number, start=()) -> int:
     """Send a signal to a run once a checkpoint is on the disk; return its exit code."""
-    command = [*COMMAND, "--corpus", str(text), "--out", str(out), *SMALL, *options]
-    run = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    command = [*(start or COMMAND), "--corpus", str(text), "--out", str(out), *SMALL, *options]
+    run = subprocess.Popen(
+        command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     deadline = time.monotonic() + 120
     while not steps_on_disk(out) and time.monotonic() < deadline:
         time.sleep(0.01)
-    run.send_signal(number)
+    os.killpg(run.pid, number)  # as a terminal does: all processes get it
     _, errors = run.communicate(timeout=120)
-    assert number == signal.SIGKILL or "Go on with `tinygpt train --out" in errors
+    assert number == signal.SIGKILL or errors.count("Go on with `tinygpt train --out") == 1
     return run.returncode
 
 
@@ -83,18 +85,36 @@ def test_a_killed_run_goes_on_to_the_same_losses(text, whole, tmp_path, number, 
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+TORCHRUN += ["--nproc-per-node", "2", *COMMAND[1:]]
+
+
 def test_two_processes_train_as_one_does(text, tmp_path):
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    torchrun += ["--nproc-per-node", "2", *COMMAND[1:]]
     options = ["--steps", "20", "--accumulation", "2"]
     alone = train(text, tmp_path / "alone", *options)
-    shared = train(text, tmp_path / "shared", *options, start=torchrun)
+    shared = train(text, tmp_path / "shared", *options, start=TORCHRUN)
     assert alone.returncode == shared.returncode == 0, alone.stderr + shared.stderr
     one, two = history(tmp_path / "alone"), history(tmp_path / "shared")
     assert len(two.losses) == 20
     np.testing.assert_allclose(two.losses, one.losses, atol=1e-4)
     np.testing.assert_allclose(two.validation_losses, one.validation_losses, atol=1e-4)
     assert shared.stdout.count("Done: validation loss") == 1
+
+
+def test_two_processes_that_are_interrupted_go_on_alike(text, tmp_path):
+    cut, whole = tmp_path / "cut", tmp_path / "whole"
+    options = ["--steps", "120"]
+    assert stop_when_kept(text, cut, *options, number=signal.SIGINT, start=TORCHRUN)
+    assert 0 < steps_on_disk(cut) < 120
+    done = [
+        subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+        for command in (
+            [*TORCHRUN, "--out", str(cut), "--resume"],
+            [*TORCHRUN, "--corpus", str(text), "--out", str(whole), *SMALL, *options],
+        )
+    ]
+    assert [one.returncode for one in done] == [0, 0], done[0].stderr + done[1].stderr
+    assert history(cut).losses == history(whole).losses
 
 
 def test_a_compiled_model_trains_alike(text, tmp_path):

@@ -59,33 +59,23 @@ class Config:
     compile: bool = False
 
     def __post_init__(self):
-        checked = {
-            name: integer("Config", name, getattr(self, name), low=1, high=_LARGEST)
-            for name in (
-                "steps",
-                "batch_size",
-                "accumulation",
-                "eval_every",
-                "eval_batches",
-                "checkpoint_every",
-            )
-        }
-        if self.block_size is not None:
-            checked["block_size"] = integer(
-                "Config", "block_size", self.block_size, low=1, high=_LARGEST
-            )
-        checked["sample_every"] = integer("Config", "sample_every", self.sample_every)
-        checked["seed"] = integer("Config", "seed", self.seed, high=2**63 - 1)
-        checked["warmup_steps"] = integer(
-            "Config", "warmup_steps", self.warmup_steps, high=checked["steps"]
-        )
-        rate = number("Config", "learning_rate", self.learning_rate, low=0.0)
-        checked["learning_rate"] = rate
-        checked["min_learning_rate"] = number(
-            "Config", "min_learning_rate", self.min_learning_rate, low=0.0, high=rate
-        )
-        checked["weight_decay"] = number("Config", "weight_decay", self.weight_decay, low=0.0)
-        checked["clip"] = number("Config", "clip", self.clip, low=0.0)
+        def whole(name: str, **bounds) -> int:
+            return integer("Config", name, getattr(self, name), **bounds)
+
+        def real(name: str, **bounds) -> float:
+            return number("Config", name, getattr(self, name), low=0.0, **bounds)
+
+        counts = ["steps", "batch_size", "accumulation"]
+        counts += ["eval_every", "eval_batches", "checkpoint_every"]
+        counts += ["block_size"] * (self.block_size is not None)
+        checked = {name: whole(name, low=1, high=_LARGEST) for name in counts}
+        checked["sample_every"] = whole("sample_every")
+        checked["seed"] = whole("seed", high=2**63 - 1)
+        checked["warmup_steps"] = whole("warmup_steps", high=checked["steps"])
+        checked["learning_rate"] = rate = real("learning_rate")
+        checked["min_learning_rate"] = real("min_learning_rate", high=rate)
+        checked["weight_decay"] = real("weight_decay")
+        checked["clip"] = real("clip")
         if checked["clip"] == 0:
             raise ValueError("Config: clip must be above 0, got 0.0; no gradient would be left")
         if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
