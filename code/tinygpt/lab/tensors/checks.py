@@ -61,7 +61,7 @@ def _in_order(topological_order, result, named):
             require(id(parent) in places, f"{above} is missing from the order, which is: {found}")
             require(
                 places[id(parent)] < places[id(node)],
-                f"{name} should come after {above}, of which it was computed; the order is: "
+                f"{name} should come after {above}, from which it was computed; the order is: "
                 f"{found}",
             )
 

@@ -154,7 +154,7 @@ MISTAKES = (
     Mistake(
         "before_its_parents",
         before_its_parents,
-        "w x should come after w, of which it was computed; the order is: y, b, w x, x, w",
+        "w x should come after w, from which it was computed; the order is: y, b, w x, x, w",
         "A node is listed when the walk reaches it, before its parents. Reversing the list helps "
         "in this graph and not in every one: where q uses p and both are added, it may put q "
         "first. List a node on the way back, when all its parents are in the list.",
@@ -162,7 +162,7 @@ MISTAKES = (
     Mistake(
         "breadth_first",
         breadth_first,
-        "q should come after p, of which it was computed; the order is: 3, x, q, p, r",
+        "q should come after p, from which it was computed; the order is: 3, x, q, p, r",
         "The walk goes level by level from the result, and p stands on the first level because r "
         "uses it directly. That q uses p as well comes to light only later. The level of a node "
         "does not say who needs it; the depth-first walk does.",
@@ -170,7 +170,7 @@ MISTAKES = (
     Mistake(
         "seen_when_pushed",
         seen_when_pushed,
-        "q should come after p, of which it was computed; the order is: q, 3, x, p, r",
+        "q should come after p, from which it was computed; the order is: q, 3, x, p, r",
         "A node was marked as seen when it was put on the list of what waits, and so p kept the "
         "place that r gave it, although q came to need it sooner. Mark a node when its turn "
         "comes, not when it is put on the list.",
@@ -178,7 +178,7 @@ MISTAKES = (
     Mistake(
         "reached_first_reversed",
         reached_first_reversed,
-        "q should come after p, of which it was computed; the order is: q, x, 3, p, s",
+        "q should come after p, from which it was computed; the order is: q, x, 3, p, s",
         "The nodes are listed as the walk reaches them, and the list is reversed. That gives the "
         "right order for many graphs, among them r = p + q, and a wrong one as soon as the "
         "terms stand the other way round. List a node on the way back, when all its parents "
@@ -187,7 +187,7 @@ MISTAKES = (
     Mistake(
         "result_first",
         result_first,
-        "w x should come after w, of which it was computed; the order is: y, w x, w, x, b",
+        "w x should come after w, from which it was computed; the order is: y, w x, w, x, b",
         "This order is right and begins with the result. A walk that appends a node when its "
         "parents are done has them in front already; leave out the reversal. `backward` reverses "
         "later.",
