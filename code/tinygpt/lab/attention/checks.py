@@ -28,7 +28,7 @@ from tinygpt.scratch import Tensor
 
 
 def test_unit_soft_lookup(soft_lookup):
-    """Matches 2, 2 and 3 by hand: the answer lies between the values, nearest to the third."""
+    """Matches 2, 2 and 3 by hand: the answer lies between the mean, 20, and the third value."""
     query = np.array([1.0, 2.0])
     keys = np.array([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     values = np.array([[10.0, 0.0, 0.0], [20.0, 0.0, 0.0], [30.0, 6.0, 0.0]])
