@@ -180,7 +180,7 @@ MISTAKES = (
         edge_repeated,
         "Column 0 should hold the patch [0, 0, 0, 0, 1, 2, 0, 3, 4], got "
         "[1, 1, 2, 1, 1, 2, 3, 3, 4]",
-        'The margin repeats the outermost pixels: that is what mode="edge" asks for. Here the '
+        'The margin repeats the outermost pixels: that is what `mode="edge"` asks for. Here the '
         "margin is paper, so it is zero.",
         (_columns,),
     ),
