@@ -107,7 +107,7 @@ MISTAKES = (
         "With a window of 2 on 3 × 4 pixels im2col should return the shape (1, 4, 6), got "
         "(1, 4, 2)",
         "The last place along each axis is missing. A window of 2 moves over 3 rows in one step, "
-        "and one step means two places: the 1 in (H - k) // stride + 1 counts the place where "
+        "and one step means two places: the 1 in `(H - k) // stride + 1` counts the place where "
         "it starts.",
         (_padded, _columns),
     ),
