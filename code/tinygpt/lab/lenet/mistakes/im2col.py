@@ -107,7 +107,7 @@ MISTAKES = (
         "With a window of 2 on 3 × 4 pixels im2col should return the shape (1, 4, 6), got "
         "(1, 4, 2)",
         "The last place along each axis is missing. A window of 2 moves over 3 rows in one step, "
-        "and one step means two places: the 1 in (H - k) // stride + 1 counts the place where "
+        "and one step means two places: the 1 in `(H - k) // stride + 1` counts the place where "
         "it starts.",
         (_padded, _columns),
     ),
@@ -180,7 +180,7 @@ MISTAKES = (
         edge_repeated,
         "Column 0 should hold the patch [0, 0, 0, 0, 1, 2, 0, 3, 4], got "
         "[1, 1, 2, 1, 1, 2, 3, 3, 4]",
-        'The margin repeats the outermost pixels: that is what mode="edge" asks for. Here the '
+        'The margin repeats the outermost pixels: that is what `mode="edge"` asks for. Here the '
         "margin is paper, so it is zero.",
         (_columns,),
     ),

@@ -216,7 +216,7 @@ MISTAKES = (
         "Of 1, 5, 3 and 2, with a gradient of 7 from above, the gradient of x should be [[0, "
         "7], [0, 0]], got [[0, 1], [0, 0]]",
         "The place is right, and the number there is 1 instead of the gradient from above. The "
-        "chain rule multiplies: grad * (winner == number).",
+        "chain rule multiplies: `grad * (winner == number)`.",
         _BOTH,
     ),
     Mistake(

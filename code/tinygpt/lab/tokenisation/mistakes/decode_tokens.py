@@ -103,6 +103,6 @@ MISTAKES = (
         ignored,
         "The tokens [b'a', b'\\xff', b'b'] should give the text 'a\ufffdb', got 'ab'",
         "The byte that is no UTF-8 vanished without a trace, and the text looks as if nothing "
-        'were wrong. With errors="replace" the reader sees a mark where it was.',
+        'were wrong. With `errors="replace"` the reader sees a mark where it was.',
     ),
 )

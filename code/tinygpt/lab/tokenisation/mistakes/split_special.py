@@ -105,7 +105,7 @@ MISTAKES = (
         not_escaped,
         "With the special tokens ['<|end|>'] the text 'yes<|end|>no' should be cut into ['yes', "
         "'<|end|>', 'no'], got ['yes', '<', '|', 'end', '|', '>', 'no']",
-        "In a regular expression | means or, so <|end|> stands for any of <, end and >. "
+        "In a regular expression `|` means or: `<|end|>` stands for any of `<`, `end`, `>`. "
         "`re.escape` makes each character mean itself.",
     ),
     Mistake(
