@@ -99,11 +99,21 @@ const announce = (() => {
   }
 }
 
-/* What is wider than its place can be scrolled with the keyboard. */
+/* What is wider than its place can be scrolled with the keyboard, and shows that it goes on. */
 {
   const names = { PRE: "Code", DIV: "Table" };
 
+  const more = (element) => {
+    const end = element.scrollLeft + element.clientWidth;
+    element.toggleAttribute("data-more", end < element.scrollWidth - 1);
+  };
+
   const check = (element) => {
+    // A line of output that is several screens long is a sentence; a shorter one may be a table.
+    if (element.matches(".cell-output > pre") && element.scrollWidth > 2 * element.clientWidth) {
+      element.classList.add("wrapped");
+    }
+    more(element);
     const wide = element.scrollWidth > element.clientWidth + 1;
     if (wide && !element.hasAttribute("tabindex")) {
       element.tabIndex = 0;
@@ -117,7 +127,10 @@ const announce = (() => {
 
   const watcher = new ResizeObserver((entries) => entries.forEach((entry) => check(entry.target)));
   const scrollers = "article pre, article .equation, article p:has(> math), article .table-scroll";
-  for (const element of document.querySelectorAll(scrollers)) watcher.observe(element);
+  for (const element of document.querySelectorAll(scrollers)) {
+    watcher.observe(element);
+    element.addEventListener("scroll", () => more(element), { passive: true });
+  }
 }
 
 /* A link to each heading. */

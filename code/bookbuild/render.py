@@ -272,11 +272,24 @@ def _unique_ids(manuscript: Manuscript, counts: dict[str, int]) -> set[str]:
 _LINE = re.compile(r'<span id="cb\d+-\d+"><a href="#cb\d+-\d+" aria-hidden="true" '
                    r'tabindex="-1"></a>(.*?)</span>(?=\n<span id="cb|</code>)', re.S)  # fmt: skip
 _BLOCK = re.compile(r'<div class="sourceCode( [^"]*)?" id="cb\d+">')
+_NUMBER = re.compile(r'<span class="computed"(?=[^>]*>[^<\s]{1,16}</span>)')
+_FUNCTION = re.compile(
+    r'(<mi mathvariant="normal">[a-z]{2,}</mi><mo>&#8289;</mo></mrow>)'
+    r"(?=<m(?:i|n|sup|sub|sqrt|frac)>)"
+)
+_STRUT = '<mspace height="0.68em" depth="0.1em" width="0"></mspace>'
 _ALIGNED = re.compile(r'<mtable>(?=<mtr><mtd columnalign="right" style="[^"]*padding-right: 0")')
 
 
 def tidy(html: str) -> str:
-    """Pandoc's HTML without the anchor of each code line; aligned formulas at full size."""
+    """Pandoc's HTML without the anchor of each code line, and with the care that TeX takes.
+
+    Aligned formulas have full size, a function's name is followed by a thin space, and a root
+    is at least as high as a letter. A computed number does not break at its sign.
+    """
     html = _LINE.sub(r"\1", html)
     html = _BLOCK.sub(r'<div class="sourceCode\1">', html)
+    html = _NUMBER.sub('<span class="computed whole"', html)
+    html = _FUNCTION.sub(r'\1<mspace width="0.167em"></mspace>', html)
+    html = html.replace("<msqrt>", f"<msqrt>{_STRUT}")
     return _ALIGNED.sub('<mtable displaystyle="true">', html)

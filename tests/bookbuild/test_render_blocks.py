@@ -4,7 +4,7 @@ import pytest
 from pages import Tree, drawn, page, text
 from tiny import write
 
-CALLOUT = '::: {{.callout-{kind}{options}}}\nBody with *words*.\n:::'
+CALLOUT = "::: {{.callout-{kind}{options}}}\nBody with *words*.\n:::"
 
 
 def tree(root, source, outputs=None):
@@ -279,7 +279,7 @@ def test_images_of_the_book_are_copied_with_their_size(tmp_path):
     (tmp_path / "assets/a b.png").write_bytes(png)
     source = (
         '![Cap.](../assets/a%20b.png){#fig-p fig-alt="A" width="50%"}\n\n'
-        'In a line: ![small](/assets/a%20b.png) here.'
+        "In a line: ![small](/assets/a%20b.png) here."
     )
     result = page(tmp_path, f"# T\n\n{source}\n")
     first, second = Tree(result.body).find("img")
@@ -308,3 +308,20 @@ def test_figures_side_by_side_in_a_div(tmp_path):
     ]  # fmt: skip
     assert [text(n) for n in read.find("a.quarto-xref")] == ["Figure 1.1", "Figure 1.1 (b)"]
     assert len(read.find(".quarto-layout-panel > .quarto-float")) == 2
+
+
+def test_formulas_are_set_with_the_care_that_tex_takes(tmp_path):
+    body = page(
+        tmp_path, r"# T {#sec-t}" + "\n\n" + r"$\sqrt{n}$, $\ln p$ and $\ln(p)$." + "\n"
+    ).body
+    root, bare, bracketed = body.split("<math")[1:]
+    assert "<msqrt><mspace height=" in root  # as high as a letter
+    assert "&#8289;</mo></mrow><mspace width=" in bare
+    assert "mspace" not in bracketed
+
+
+def test_a_computed_number_stays_on_its_line_and_words_do_not(tmp_path):
+    source = '[9e-13]{.computed expr="1"} and [more than one]{.computed expr="2"}'
+    read = tree(tmp_path, source)
+    assert [text(each) for each in read.find("span.computed")] == ["9e-13", "more than one"]
+    assert [text(each) for each in read.find("span.computed.whole")] == ["9e-13"]
