@@ -40,7 +40,7 @@ CHAPTER = Chapter(
             symbol="keep_top_k",
             title="Top-k",
             goal="Write `keep_top_k(logits, k)`: keep the k highest scores of each row and set "
-            "the rest to -inf.",
+            "the rest to minus infinity.",
             section="sec-decoding-top-k",
             section_title="Top-k",
             stub=stubs.keep_top_k,
@@ -62,7 +62,7 @@ CHAPTER = Chapter(
             symbol="keep_top_p",
             title="Top-p",
             goal="Write `keep_top_p(logits, p)`: keep the smallest set of tokens whose "
-            "probability reaches p, and set the rest to -inf.",
+            "probability reaches p, and set the rest to minus infinity.",
             section="sec-decoding-top-p",
             section_title="Top-p",
             stub=stubs.keep_top_p,
