@@ -277,6 +277,8 @@ _FUNCTION = re.compile(
     r'(<mi mathvariant="normal">[a-z]{2,}</mi><mo>&#8289;</mo></mrow>)'
     r"(?=<m(?:i|n|sup|sub|sqrt|frac)>)"
 )
+# The prime of the font is raised and small by itself.
+_PRIME = re.compile(r"<msup>(<mi>[^<]*</mi><mo>[′″‴]+</mo>)</msup>")
 _STRUT = '<mspace height="0.68em" depth="0.1em" width="0"></mspace>'
 _ALIGNED = re.compile(r'<mtable>(?=<mtr><mtd columnalign="right" style="[^"]*padding-right: 0")')
 
@@ -284,12 +286,14 @@ _ALIGNED = re.compile(r'<mtable>(?=<mtr><mtd columnalign="right" style="[^"]*pad
 def tidy(html: str) -> str:
     """Pandoc's HTML without the anchor of each code line, and with the care that TeX takes.
 
-    Aligned formulas have full size, a function's name is followed by a thin space, and a root
-    is at least as high as a letter. A computed number does not break at its sign.
+    Aligned formulas have full size, a function's name is followed by a thin space, a prime is
+    no exponent, and a root is at least as high as a letter. A computed number does not break
+    at its sign.
     """
     html = _LINE.sub(r"\1", html)
     html = _BLOCK.sub(r'<div class="sourceCode\1">', html)
     html = _NUMBER.sub('<span class="computed whole"', html)
     html = _FUNCTION.sub(r'\1<mspace width="0.167em"></mspace>', html)
+    html = _PRIME.sub(r"<mrow>\1</mrow>", html)
     html = html.replace("<msqrt>", f"<msqrt>{_STRUT}")
     return _ALIGNED.sub('<mtable displaystyle="true">', html)

@@ -312,12 +312,13 @@ def test_figures_side_by_side_in_a_div(tmp_path):
 
 def test_formulas_are_set_with_the_care_that_tex_takes(tmp_path):
     body = page(
-        tmp_path, r"# T {#sec-t}" + "\n\n" + r"$\sqrt{n}$, $\ln p$ and $\ln(p)$." + "\n"
+        tmp_path, r"# T {#sec-t}" + "\n\n" + r"$\sqrt{n}$, $\ln p$, $\ln(p)$ and $f'$." + "\n"
     ).body
-    root, bare, bracketed = body.split("<math")[1:]
+    root, bare, bracketed, prime = body.split("<math")[1:]
     assert "<msqrt><mspace height=" in root  # as high as a letter
     assert "&#8289;</mo></mrow><mspace width=" in bare
     assert "mspace" not in bracketed
+    assert "<mrow><mi>f</mi><mo>′</mo></mrow>" in prime  # the font's prime is raised already
 
 
 def test_a_computed_number_stays_on_its_line_and_words_do_not(tmp_path):
