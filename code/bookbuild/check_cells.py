@@ -83,6 +83,8 @@ class ChapterFile(IPyNbFile):
         self.book = book
         self.items: list[CellItem] = []
         self.done = 0  # how many of the items have run in the kernel
+        self.passed: list[CellItem] = []  # in the order in which they ran
+        self.rewrites = False  # whether a cell takes back what it has put out
         self.broken: str | None = None  # where a cell failed in such a way that none can follow
         self.workspace: Workspace | None = None
 
@@ -130,7 +132,11 @@ class ChapterFile(IPyNbFile):
         """The kernel starts with the first cell that is to run (see `kernel_for`)."""
 
     def kernel_for(self, item: "CellItem") -> ChapterKernel:
-        """The chapter's kernel, in which every cell before `item` has run."""
+        """The chapter's kernel, in which every cell before `item` has run, and no other."""
+        if self.items.index(item) < self.done:  # pytest was asked for another order
+            self.kernel.stop()
+            self.workspace.__exit__()
+            self.kernel, self.done = None, 0
         if self.kernel is None:
             self.started = time.perf_counter()
             self.workspace = Workspace(self.book.root, self.run.figures).__enter__()
@@ -153,12 +159,21 @@ class ChapterFile(IPyNbFile):
             self.workspace.__exit__()
             self._keep()
 
+    def get_kernel_message(self, *args, **kwargs) -> dict:
+        message = super().get_kernel_message(*args, **kwargs)
+        # nbval keeps what was put out before these, the build does not.
+        self.rewrites |= message["msg_type"] in ("clear_output", "update_display_data")
+        return message
+
     def _keep(self) -> None:
-        """Give the outputs of a chapter that has run from end to end to the build's cache."""
-        if self.broken or any(item.test_outputs is None for item in self.items):
+        """Give the build's cache the outputs of a chapter that is as it is expected.
+
+        Only where every cell has run once and in order, as in a build.
+        """
+        if self.passed != self.items or self.rewrites:
             return
-        for item in self.items:
-            item.cell.outputs = item.test_outputs
+        for count, item in enumerate(self.items, 1):
+            item.cell.outputs, item.cell.execution_count = item.test_outputs, count
         with contextlib.suppress(CacheError):  # the build says it; the check does not need it
             keep_run(self.run, self.book.root, time.perf_counter() - self.started)
 
@@ -251,6 +266,7 @@ class CellItem(IPyNbCell):
                 super().runtest()
             finally:
                 option.nbval_cell_timeout = before
+            chapter.passed.append(self)
         except (DeadKernel, Empty):
             chapter.broken = self._at(_line(self.cell))
             raise Failure(f"{chapter.broken}: {self._subject} ended its kernel") from None
@@ -319,12 +335,16 @@ class CellItem(IPyNbCell):
         old, new = found.reference, found.now
         if isinstance(old, bytes):
             folder = self.parent.book.root / CACHE / "differences"
-            folder.mkdir(parents=True, exist_ok=True)
             stem = f"{self.parent.run.chapter.stem}-{_line(self.cell)}"
             files = [folder / f"{stem}.{which}.png" for which in ("reference", "now")]
-            for file, picture in zip(files, (old, new), strict=True):
-                file.write_bytes(picture)
-            old, new = (file.relative_to(self.parent.book.root).as_posix() for file in files)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                for file, picture in zip(files, (old, new), strict=True):
+                    file.write_bytes(picture)
+            except OSError as error:
+                old = new = f"not written to {CACHE}/differences ({error.strerror})"
+            else:
+                old, new = (file.relative_to(self.parent.book.root).as_posix() for file in files)
         said = f"{self._at(_line(self.cell))}: {found.what}"
         return f"{said}\n  reference: {old}\n  now:       {new}"
 

@@ -99,6 +99,8 @@ def keep_run(run: Run, root: Path, seconds: float) -> None:
     Raises:
         CacheError: the cache cannot be written.
     """
+    if _changed_meanwhile(run, root):
+        return
     for cell in run.nb.cells:
         _clean_outputs(cell, root)
     cache = BookCache(root / FOLDER)
@@ -107,6 +109,15 @@ def keep_run(run: Run, root: Path, seconds: float) -> None:
             _rebuilding(cache, print, method, *args)
     finally:
         cache.close()
+
+
+def _changed_meanwhile(run: Run, root: Path) -> bool:
+    """Whether what the chapter depends on is no longer what its outputs would be kept for."""
+    try:
+        now = book_inputs(run.chapter, root) | {"figures": asdict(run.figures)}
+    except (ChapterError, OSError):  # such as a file that has gone
+        return True
+    return now != run.nb.metadata["book_inputs"]
 
 
 def _anything_to_run(nb: NotebookNode) -> bool:
@@ -149,6 +160,9 @@ def _rebuilding(cache: BookCache, say: Callable[[str], None], method: str, *args
 async def _run_all(runs: list[Run], root: Path, cache: BookCache, jobs: int, say) -> None:
     """Run chapters, at most `jobs` at a time; the first that fails ends the others."""
     free = asyncio.Semaphore(jobs)
+    # After Ctrl-C, tasks of nbclient's may still fail because their kernel has gone; what fails
+    # otherwise is raised below.
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
 
     async def run_one(position: int, run: Run) -> None:
         async with free:
@@ -156,7 +170,8 @@ async def _run_all(runs: list[Run], root: Path, cache: BookCache, jobs: int, say
             with _progress(run, position) as advance:
                 await run_chapter(run, root, advance)
             seconds = time.perf_counter() - start
-            _rebuilding(cache, say, "store", run.nb, run.name, seconds)
+            if not _changed_meanwhile(run, root):
+                _rebuilding(cache, say, "store", run.nb, run.name, seconds)
             if not _on_terminal():
                 say(f"  {run.name}  {len(run.nb.cells)} cells  {seconds:.1f} s")
 

@@ -155,6 +155,42 @@ def test_the_build_runs_nothing_that_the_check_has_run(book):
             assert clean[0] == clean[1], one.source
 
 
+def kept(root):
+    return list(root.glob(".bookcache/executed/*"))
+
+
+def test_cells_in_another_order_run_in_a_fresh_kernel_and_are_not_kept(tmp_path):
+    cells = ["n = globals().get('n', 0) + 1\nprint(n)", "n += 10\nprint(n)"]
+    text = "# C {#sec-c}\n\n" + "\n".join(f"```{{python}}\n{c}\n```\n" for c in cells)
+    root = make_tiny_book(tmp_path, counts_qmd=text)
+    write_references(read_book(root), say=lambda line: None)
+    shutil.rmtree(root / ".bookcache")
+    (root / "conftest.py").write_text(
+        "def pytest_collection_modifyitems(items):\n    items.reverse()\n", encoding="utf-8"
+    )
+    out, code = check(root, "book/counts.qmd")
+    assert code == 0, out
+    assert not kept(root)
+
+
+@pytest.mark.parametrize("what", ["a module that changes", "an output taken back", "a failure"])
+def test_what_a_build_would_not_give_is_not_kept(tmp_path, what):
+    cell = "from minilib.counts import mean\n\nprint(mean([1, 2]))"
+    if what == "a module that changes":
+        path = "code/minilib/counts.py"
+        cell += f"\nwith open({path!r}, 'a') as file:\n    print('# changed', file=file)"
+    if what == "an output taken back":
+        cell = "from IPython.display import clear_output\n\nclear_output()\nprint(1)"
+    root = make_tiny_book(tmp_path, counts_qmd=f"# C {{#sec-c}}\n\n```{{python}}\n{cell}\n```\n")
+    write_references(read_book(root), say=lambda line: None)
+    shutil.rmtree(root / ".bookcache", ignore_errors=True)
+    if what == "a failure":
+        change_reference(root, "mean", lambda cell: cell["outputs"][0].update(text="9\n"))
+    out, code = check(root, "book/counts.qmd")
+    assert code == (what == "a failure"), out
+    assert not kept(root)
+
+
 def test_each_change_fails_with_file_line_and_both_values(book):
     def replace(old, new):
         def change(cell):

@@ -52,6 +52,19 @@ def test_chapters_run_and_keep_their_outputs(_executed):
     assert sorted(line.split()[0] for line in said) == [COUNTS, WAVES]
 
 
+def test_a_module_that_changes_during_the_run_is_run_again(tmp_path):
+    root = make_tiny_book(
+        tmp_path,
+        counts_qmd="# C {#sec-c}\n\n```{python}\nfrom minilib.counts import mean\n"
+        "with open('code/minilib/counts.py', 'a') as file:\n    print('# changed', file=file)\n"
+        "```\n",
+    )
+    said = []
+    for _ in range(2):
+        execute_book(read_book(root), only=[root / COUNTS], say=said.append)
+    assert len(said) == 2
+
+
 def test_figures_have_quartos_resolution(_executed):
     root, notebooks, _ = _executed
     figure = notebooks[root / WAVES].cells[2].outputs[0]
