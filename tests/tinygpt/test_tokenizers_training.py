@@ -242,3 +242,21 @@ def test_options_that_cannot_be_used(play, tmp_path, options, message, without_t
 def test_the_command_says_what_is_wrong(tmp_path):
     said = invoke("tokenizer", tmp_path / "none" / "t.json", "--corpus", tmp_path, fails=True)
     assert "holds no text file" in said
+
+
+def test_no_other_file_is_written_over(play, tmp_path):
+    text, other = tmp_path / "play.txt", tmp_path / "other.py"
+    text.write_text(play.read_text(encoding="utf-8"), encoding="utf-8")
+    other.write_text("print(1)", encoding="utf-8")
+    options = ["tokenizer", "--corpus", str(text), "--vocab-size", "280"]
+    for path, message in [
+        (text, f"PATH and --corpus are the same file, {text}; choose another PATH"),
+        (other, f"{other} is there and is no tokenizer; choose another PATH, or remove it first"),
+    ]:
+        result = CliRunner().invoke(tinygpt, [*options, str(path)])
+        assert result.exit_code == 1 and message in result.output
+    assert text.read_text(encoding="utf-8") == play.read_text(encoding="utf-8")
+    assert other.read_text(encoding="utf-8") == "print(1)"
+    for _ in range(2):  # a tokenizer is
+        result = CliRunner().invoke(tinygpt, [*options, str(tmp_path / "tokens.json")])
+        assert result.exit_code == 0, result.output

@@ -113,7 +113,7 @@ def test_a_run_that_ended_before_its_first_checkpoint_can_start_anew(tmp_path):
     assert len(training.train(model(), corpus(), CONFIG, tmp_path).losses) == 6
 
 
-def test_ctrl_c_during_an_evaluation_keeps_the_step(tmp_path):
+def test_ctrl_c_during_an_evaluation_keeps_the_step(tmp_path, capfd):
     def interrupt(step, net, history):
         if step == 3:
             signal.raise_signal(signal.SIGINT)
@@ -121,7 +121,8 @@ def test_ctrl_c_during_an_evaluation_keeps_the_step(tmp_path):
     before = signal.getsignal(signal.SIGINT)
     late = settings(steps=6, eval_every=3, checkpoint_every=6, warmup_steps=1)
     with pytest.raises(KeyboardInterrupt):
-        training.train(model(), corpus(), late, tmp_path, on_eval=interrupt)
+        training.train(model(), corpus(), late, tmp_path, on_eval=interrupt, progress=True)
+    assert "Stopping after this step; Ctrl-C once more stops at once." in capfd.readouterr().err
     assert training.load_run(tmp_path)[2]["step"] == 3
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -237,6 +238,11 @@ def damage(checkpoint_, name, content):
             lambda b: b.replace(b'"embed_dim": 16', b'"embed_dim": 1' + b"0" * 400),
             "damaged: ModelConfig: embed_dim must be .*, got an integer of 401 digits",
         ),
+        (
+            "state.json",
+            lambda b: b.replace(b'"exact_gelu": false', b'"width": 1'),
+            "damaged: .*model lacks exact_gelu",
+        ),
     ],
 )
 def test_a_damaged_checkpoint_is_named(tmp_path, whole, name, content, message):
@@ -292,11 +298,21 @@ def test_half_a_row_at_the_end_of_a_log_is_left_out(tmp_path, whole):
     assert History.read(tmp_path / "log.csv").steps == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("size", [{"num_layers": 2**31 - 1}, {"embed_dim": 4_000_000}])
+def test_a_model_that_does_not_fit_is_refused_before_it_is_built(size):
+    shape = training.ModelConfig(**size)
+    with pytest.raises(ValueError, match="does not fit into memory; choose smaller ones"):
+        training.build_model(shape, 65)
+
+
 def test_where_there_is_no_run_the_command_for_one_is_named(tmp_path):
     with pytest.raises(training.CheckpointError, match="has no checkpoint; `tinygpt train --out"):
         training.load_run(tmp_path)
     with pytest.raises(training.CheckpointError, match="is not there"):
         training.load_run(tmp_path / "nowhere")
+    (tmp_path / "a.txt").write_text("no run", encoding="utf-8")
+    with pytest.raises(training.CheckpointError, match="a.txt is a file; name the folder of a"):
+        training.load_run(tmp_path / "a.txt")
     with pytest.raises(training.CheckpointError, match="has no checkpoint"):
         training.train(model(), corpus(), CONFIG, tmp_path, resume=True)
 

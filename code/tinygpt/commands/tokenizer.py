@@ -27,6 +27,7 @@ def tokenizer(path: Path, corpus: str, vocab_size: int, special: tuple[str, ...]
     from tinygpt.tokenizers import ByteBPE
 
     try:
+        _refuse_another_file(path, corpus)
         # The text is read once: its pieces, each counted, are enough for its lengths as well.
         learnt, counts = ByteBPE.train_and_count(text_of(corpus), vocab_size, special)
         characters = sum(len(piece) * count for piece, count in counts.items())
@@ -41,3 +42,19 @@ def tokenizer(path: Path, corpus: str, vocab_size: int, special: tuple[str, ...]
     if len(learnt) < vocab_size:
         click.echo(f"The text has no more pairs to join, so they are fewer than {vocab_size:,}.")
     click.echo(f"Next: tinygpt train --tokenizer {path}")
+
+
+def _refuse_another_file(path: Path, corpus: str) -> None:
+    """Say so where PATH names the text, or a file that is no tokenizer."""
+    from tinygpt.tokenizers import ByteBPE
+
+    if not path.is_file():
+        return
+    if Path(corpus).is_file() and path.samefile(corpus):
+        raise ValueError(f"PATH and --corpus are the same file, {path}; choose another PATH")
+    try:
+        ByteBPE.load(path)
+    except ValueError:
+        raise ValueError(
+            f"{path} is there and is no tokenizer; choose another PATH, or remove it first"
+        ) from None

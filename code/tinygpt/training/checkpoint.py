@@ -109,6 +109,8 @@ def newest_checkpoint(run: str | os.PathLike, *, of_a_run: bool = False) -> Path
         return run
     found = _checkpoints(run)
     if not found:
+        if run.is_file():
+            raise CheckpointError(f"{run} is a file; name the folder of a run")
         state = "has no checkpoint" if run.is_dir() else "is not there"
         raise CheckpointError(
             f"{run} {state}; `tinygpt train --out {run}` makes one, or name the folder of a run"
@@ -201,6 +203,7 @@ def build_model(config: ModelConfig, vocab_size: int, seed: int | None = None) -
         ValueError: the heads do not divide the width, or the model does not fit into memory.
     """
     try:
+        _check_memory(config, vocab_size)
         return GPT(
             vocab_size,
             config.embed_dim,
@@ -278,3 +281,17 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(state, dict):
         raise CheckpointError(f"{path}: must hold an object, got {type(state).__name__}")
     return state
+
+
+def _check_memory(config: ModelConfig, vocab_size: int):
+    """Raise MemoryError where the parameters alone are more than the machine has room for.
+
+    PyTorch would find out by itself, but only after building blocks until there is no room.
+    """
+    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return
+    width, layers = config.embed_dim, config.num_layers
+    numbers = (vocab_size + config.max_seq_len) * width + layers * 12 * width**2
+    a_block = 20_000  # bytes of Python objects, at least
+    if 4 * numbers + layers * a_block > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        raise MemoryError

@@ -153,8 +153,12 @@ def from_json(kind: type, data: object, where: str):
     Raises:
         ValueError: when the data is not a mapping with the fields of the kind.
     """
-    known = {field.name for field in fields(kind)}
-    if not isinstance(data, dict) or data.keys() != known:
-        raise ValueError(f"{where} is damaged: it needs exactly the fields {', '.join(known)}")
+    known = [field.name for field in fields(kind)]
+    if not isinstance(data, dict):
+        raise ValueError(f"{where} must be a mapping with {', '.join(known)}")
+    if missing := [name for name in known if name not in data]:
+        raise ValueError(f"{where} lacks {', '.join(missing)}")
+    if unknown := [str(name) for name in data if name not in known]:
+        raise ValueError(f"{where} has {', '.join(unknown)}, which is none of {', '.join(known)}")
     # JSON has no tuples.
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})

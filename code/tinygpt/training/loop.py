@@ -63,7 +63,7 @@ def train(
     if flag("train", "resume", resume) and folder is None:
         raise ValueError("train: resume=True needs the folder of the run, got None")
     device = choose_device(config.device)
-    with workers(device) as team, _first_interrupt() as interrupted:
+    with workers(device) as team, _first_interrupt(progress and team.first) as interrupted:
         model.to(device)
         updates = Updates(model, corpus, config, team)
         history, run = History(), None
@@ -110,7 +110,7 @@ def _evaluate(updates: Updates, history: History, number: int, bar, on_eval):
 
 
 @contextmanager
-def _first_interrupt() -> Iterator[Callable[[], bool]]:
+def _first_interrupt(aloud: bool) -> Iterator[Callable[[], bool]]:
     """Let Ctrl-C, or a polite end from outside, wait for the end of the step.
 
     A second Ctrl-C acts at once. `torchrun` sends SIGTERM to each process after a Ctrl-C.
@@ -123,6 +123,9 @@ def _first_interrupt() -> Iterator[Callable[[], bool]]:
     def note(number, frame):
         if seen.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
+        if aloud and not seen.is_set():
+            # Not print: the signal may have come in the middle of one.
+            os.write(2, b"\nStopping after this step; Ctrl-C once more stops at once.\n")
         seen.set()
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}

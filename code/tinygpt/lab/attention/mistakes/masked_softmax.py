@@ -82,9 +82,10 @@ MISTAKES = (
         rows_of_nan,
         "A row that may attend to nothing should have the weights 0.00, 0.00, 0.00, got "
         "nan, nan, nan",
-        "In a row without a key every score is -inf. Subtracting the largest one gives "
-        "-inf - (-inf), which is nan. One such row, say of an empty sequence in a batch, "
-        "makes the loss nan, and then every weight of the model.",
+        "In a row without a key every score is -inf, and subtracting the largest one gives "
+        "-inf - (-inf); or every exponential is 0, and dividing by their sum gives 0 / 0. Both "
+        "are nan. One such row, say of an empty sequence in a batch, makes the loss nan, and "
+        "then every weight of the model.",
         (_softmax,),
     ),
     Mistake(
