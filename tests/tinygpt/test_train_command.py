@@ -1,6 +1,7 @@
 """`tinygpt train` in a process of its own: killed, interrupted, shared, and given bad input."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -154,11 +155,19 @@ def test_bad_input_is_one_sentence(text, tmp_path, monkeypatch, options, message
     assert len(result.output.strip().splitlines()) == 1 and "Traceback" not in result.output
 
 
-def test_a_resumed_run_refuses_other_settings(whole):
-    arguments = ["train", "--out", str(whole), "--resume", "--quiet", "--batch-size", "8"]
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--batch-size", "8"], r"batch_size is 8, but the run in .* has 4"),
+        (["--steps", "5"], r"steps is 5, but the run in .* has 200"),
+        (["--preset", "shakespeare-char-long"], r"leave out --preset, which is for a new run"),
+    ],
+)
+def test_a_resumed_run_refuses_other_settings(whole, options, message):
+    arguments = ["train", "--out", str(whole), "--resume", "--quiet", *options]
     result = CliRunner().invoke(tinygpt, arguments)
     assert result.exit_code == 1
-    assert "batch_size is 8, but the run in" in result.output and "has 4" in result.output
+    assert re.search(message, result.output.replace("\n", " "))
 
 
 def test_with_few_steps_the_warm_up_is_a_tenth_of_them(text, tmp_path):

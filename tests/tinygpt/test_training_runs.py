@@ -305,6 +305,12 @@ def test_a_model_that_does_not_fit_is_refused_before_it_is_built(size):
         training.build_model(shape, 65)
 
 
+def test_a_checkpoint_that_was_not_written_is_passed_over(tmp_path, whole):
+    shutil.copytree(whole[0], tmp_path / "run")
+    (tmp_path / "run/checkpoint-000007").mkdir()
+    assert training.load_run(tmp_path / "run")[2]["step"] == 6
+
+
 def test_where_there_is_no_run_the_command_for_one_is_named(tmp_path):
     with pytest.raises(training.CheckpointError, match="has no checkpoint; `tinygpt train --out"):
         training.load_run(tmp_path)

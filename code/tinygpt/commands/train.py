@@ -102,7 +102,10 @@ def train(
         folder = out or Path("runs") / preset
         given = {name: value for name, value in numbers.items() if value is not None}
         if resume:
+            _refuse_preset(out)
             chosen = training.preset_of(folder)
+            if "steps" in given:  # so that what is refused is the steps, not the old warm-up
+                given = _with_defaults(chosen.training, given)
         else:
             training.refuse_a_run(folder)
             chosen = training.PRESETS[preset]
@@ -162,6 +165,16 @@ def train(
             f"Done: validation loss {history.validation_losses[-1]:.3f} after {config.steps:,} "
             f"steps; see {folder / 'loss.png'}.\n"
             f"Next: tinygpt generate --run {shlex.quote(str(folder))}",
+        )
+
+
+def _refuse_preset(out: Path | None) -> None:
+    """With --out, --resume has no use for --preset."""
+    source = click.get_current_context().get_parameter_source("preset")
+    if out is not None and source is click.core.ParameterSource.COMMANDLINE:
+        raise ValueError(
+            f"--resume takes all settings from the run in {out}; leave out --preset, which is "
+            "for a new run"
         )
 
 

@@ -262,8 +262,8 @@ def _trained(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
 
 
 def _checkpoints(run: Path) -> list[Path]:
-    """The run's checkpoints, the newest last."""
-    found = [path for path in _folders(run) if _NAME.fullmatch(path.name)]
+    """The run's checkpoints, the newest last; a folder without state.json is none."""
+    found = [p for p in _folders(run) if _NAME.fullmatch(p.name) and (p / "state.json").exists()]
     return sorted(found, key=lambda path: int(_NAME.fullmatch(path.name)[1]))
 
 

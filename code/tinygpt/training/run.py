@@ -180,7 +180,7 @@ class Run:
                 f"train: with dropout a run goes on with as many processes as before, "
                 f"{state.get('processes', 1)}, got {self.team.size}"
             )
-        if not is_integer(step) or not 1 <= step <= self.config.steps:
+        if not is_integer(step) or not 1 <= step <= before.training.steps:
             raise CheckpointError(f"{newest}: state.json is damaged: step is {step!r}")
         if text != self.corpus.digest:
             raise ValueError(
