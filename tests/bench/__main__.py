@@ -12,7 +12,6 @@ import torch
 from tinygpt.files import write_whole
 
 from tests.bench import convolution, generation, tokenizer, train_scratch, train_step
-from tests.bench.race import keep_freed_memory
 
 RESULTS = Path(__file__).parents[2] / "assets" / "speed.json"
 
@@ -29,7 +28,6 @@ def main(names):
 
 def write() -> dict:
     """Measure everything and keep it for the book's page on speed."""
-    keep_freed_memory()
     results = {
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",

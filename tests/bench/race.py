@@ -1,9 +1,7 @@
 """How two or more ways to do one thing are timed against each other."""
 
-import ctypes
 import random
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -21,20 +19,6 @@ class Contestant(NamedTuple):
     amount: float
     run: Callable[[Any], Any]
     ready: Callable[[], Any] = lambda: None
-
-
-def keep_freed_memory():
-    """Have glibc keep memory that is freed; where there is no glibc, nothing happens.
-
-    Otherwise it returns what is free at the end of the heap, and the next step asks for it
-    again, page by page. Whose arrays stand at the end is chance, and it can cost a contestant
-    a third of its speed.
-    """
-    trim_threshold, mmap_threshold = -1, -3  # malloc.h
-    mallopt = sys.platform == "linux" and getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt:
-        mallopt(trim_threshold, 1 << 30)
-        mallopt(mmap_threshold, 1 << 30)
 
 
 def race(
