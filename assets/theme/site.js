@@ -109,7 +109,7 @@ const announce = (() => {
   };
 
   const check = (element) => {
-    // A line of output that is several screens long is a sentence; a shorter one may be a table.
+    // A line of output that is twice as wide as its place is a sentence; a shorter one may be a table.
     if (element.matches(".cell-output > pre") && element.scrollWidth > 2 * element.clientWidth) {
       element.classList.add("wrapped");
     }

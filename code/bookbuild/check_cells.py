@@ -87,6 +87,7 @@ class ChapterFile(IPyNbFile):
         self.rewrites = False  # whether a cell takes back what it has put out
         self.broken: str | None = None  # where a cell failed in such a way that none can follow
         self.workspace: Workspace | None = None
+        self.started = 0.0  # when the kernel did
 
     def collect(self):
         source = self.book.root / self.path.resolve().relative_to(self.book.root.resolve())
@@ -133,10 +134,9 @@ class ChapterFile(IPyNbFile):
 
     def kernel_for(self, item: "CellItem") -> ChapterKernel:
         """The chapter's kernel, in which every cell before `item` has run, and no other."""
-        if self.items.index(item) < self.done:  # pytest was asked for another order
-            self.kernel.stop()
-            self.workspace.__exit__()
-            self.kernel, self.done = None, 0
+        place = self.items.index(item)
+        if place < self.done:  # pytest was asked for another order
+            self._stop()
         if self.kernel is None:
             self.started = time.perf_counter()
             self.workspace = Workspace(self.book.root, self.run.figures).__enter__()
@@ -146,18 +146,21 @@ class ChapterFile(IPyNbFile):
                 self.broken = f"{self.run.name}: no kernel starts"
                 raise Failure(f"{self.run.name}:1: no kernel starts for this chapter") from None
         # Those before are missing when pytest was asked for some of the cells only.
-        for earlier in self.items[self.done : self.items.index(item)]:
+        for earlier in self.items[self.done : place]:
             msg_id = self.kernel.execute_cell_input(earlier.cell.source)
             self.kernel.await_reply(msg_id, timeout=self.run.timeout)
-        self.done = self.items.index(item) + 1
+        self.done = place + 1
         return self.kernel
 
     def teardown(self) -> None:
-        super().teardown()
-        self.kernel = None
         if self.workspace is not None:
-            self.workspace.__exit__()
+            self._stop()
             self._keep()
+
+    def _stop(self) -> None:
+        super().teardown()  # nbval's: it stops the kernel
+        self.workspace.__exit__()
+        self.kernel, self.done = None, 0
 
     def get_kernel_message(self, *args, **kwargs) -> dict:
         message = super().get_kernel_message(*args, **kwargs)

@@ -99,25 +99,29 @@ def keep_run(run: Run, root: Path, seconds: float) -> None:
     Raises:
         CacheError: the cache cannot be written.
     """
-    if _changed_meanwhile(run, root):
-        return
     for cell in run.nb.cells:
         _clean_outputs(cell, root)
     cache = BookCache(root / FOLDER)
     try:
-        for method, *args in (("store", run.nb, run.name, seconds), ("prune",)):
-            _rebuilding(cache, print, method, *args)
+        _store(cache, run, root, seconds, print)
+        _rebuilding(cache, print, "prune")
     finally:
         cache.close()
 
 
-def _changed_meanwhile(run: Run, root: Path) -> bool:
-    """Whether what the chapter depends on is no longer what its outputs would be kept for."""
+def _store(cache: BookCache, run: Run, root: Path, seconds: float, say) -> None:
+    """Keep a chapter, unless what it depends on has changed while it ran."""
     try:
-        now = book_inputs(run.chapter, root) | {"figures": asdict(run.figures)}
+        unchanged = _inputs(run.chapter, root, run.figures) == run.nb.metadata["book_inputs"]
     except (ChapterError, OSError):  # such as a file that has gone
-        return True
-    return now != run.nb.metadata["book_inputs"]
+        unchanged = False
+    if unchanged:
+        _rebuilding(cache, say, "store", run.nb, run.name, seconds)
+
+
+def _inputs(chapter: Chapter, root: Path, figures: FigureSettings) -> dict:
+    """What the outputs of a chapter depend on, besides its code."""
+    return book_inputs(chapter, root) | {"figures": asdict(figures)}
 
 
 def _anything_to_run(nb: NotebookNode) -> bool:
@@ -128,7 +132,7 @@ def prepare_chapter(book_meta: dict, root: Path, chapter: Chapter) -> Run:
     """What it takes to run a chapter: also for the check, which runs it by other means."""
     figures = FigureSettings.of(book_meta)
     nb = to_notebook(chapter)
-    nb.metadata["book_inputs"] = book_inputs(chapter, root) | {"figures": asdict(figures)}
+    nb.metadata["book_inputs"] = _inputs(chapter, root, figures)
     name = chapter.path.relative_to(root).as_posix()
     return Run(chapter, nb, name, figures, _timeout(chapter))
 
@@ -170,8 +174,7 @@ async def _run_all(runs: list[Run], root: Path, cache: BookCache, jobs: int, say
             with _progress(run, position) as advance:
                 await run_chapter(run, root, advance)
             seconds = time.perf_counter() - start
-            if not _changed_meanwhile(run, root):
-                _rebuilding(cache, say, "store", run.nb, run.name, seconds)
+            _store(cache, run, root, seconds, say)
             if not _on_terminal():
                 say(f"  {run.name}  {len(run.nb.cells)} cells  {seconds:.1f} s")
 

@@ -136,27 +136,27 @@ def test_a_book_as_it_is_expected_passes(book):
     assert re.search(r"16 passed", out) and "failed" not in out
 
 
+def kept(root):
+    return list(root.glob(".bookcache/executed/*"))
+
+
 def test_the_build_runs_nothing_that_the_check_has_run(book):
     shutil.rmtree(book / ".bookcache")
     check(book, "book/counts.qmd", "-k", "line-5")  # the rest of the chapter has not run
-    assert not list(book.glob(".bookcache/executed/*"))
+    assert not kept(book)
     check(book, "book/counts.qmd")
     source = book / "book/counts.qmd"
     ran = []
-    kept = execute_book(read_book(book), only=[source], say=ran.append)[source]
+    ours = execute_book(read_book(book), only=[source], say=ran.append)[source]
     assert ran == []
     fresh = execute_book(read_book(book), only=[source], say=ran.append, fresh=True)[source]
     assert len(ran) == 1
-    for one, other in zip(kept.cells, fresh.cells, strict=True):
+    for one, other in zip(ours.cells, fresh.cells, strict=True):
         if "perf_counter()" not in one.source and "object()" not in one.source:
             clean = [json.loads(json.dumps(cell.outputs)) for cell in (one, other)]
             for output in clean[0] + clean[1]:
                 output.pop("execution_count", None)
             assert clean[0] == clean[1], one.source
-
-
-def kept(root):
-    return list(root.glob(".bookcache/executed/*"))
 
 
 def test_cells_in_another_order_run_in_a_fresh_kernel_and_are_not_kept(tmp_path):

@@ -245,18 +245,15 @@ def test_the_command_says_what_is_wrong(tmp_path):
 
 
 def test_no_other_file_is_written_over(play, tmp_path):
-    text, other = tmp_path / "play.txt", tmp_path / "other.py"
-    text.write_text(play.read_text(encoding="utf-8"), encoding="utf-8")
+    other = tmp_path / "other.py"
     other.write_text("print(1)", encoding="utf-8")
-    options = ["tokenizer", "--corpus", str(text), "--vocab-size", "280"]
+    options = ["tokenizer", "--corpus", play, "--vocab-size", 280]
     for path, message in [
-        (text, f"PATH and --corpus are the same file, {text}; choose another PATH"),
+        (play, f"PATH and --corpus are the same file, {play}; choose another PATH"),
         (other, f"{other} is there and is no tokenizer; choose another PATH, or remove it first"),
     ]:
-        result = CliRunner().invoke(tinygpt, [*options, str(path)])
-        assert result.exit_code == 1 and message in result.output
-    assert text.read_text(encoding="utf-8") == play.read_text(encoding="utf-8")
+        assert message in invoke(*options, path, fails=True)
+    assert play.read_text(encoding="utf-8") == TEXT
     assert other.read_text(encoding="utf-8") == "print(1)"
     for _ in range(2):  # a tokenizer is
-        result = CliRunner().invoke(tinygpt, [*options, str(tmp_path / "tokens.json")])
-        assert result.exit_code == 0, result.output
+        invoke(*options, tmp_path / "tokens.json")

@@ -222,6 +222,20 @@ def build_model(config: ModelConfig, vocab_size: int, seed: int | None = None) -
         ) from None
 
 
+def _check_memory(config: ModelConfig, vocab_size: int):
+    """Raise MemoryError where the parameters alone are more than the machine has room for.
+
+    PyTorch would find out by itself, but only after building blocks until there is no room.
+    """
+    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return
+    width, layers = config.embed_dim, config.num_layers
+    numbers = (vocab_size + config.max_seq_len) * width + layers * 12 * width**2
+    a_block = 20_000  # bytes of Python objects, at least
+    if 4 * numbers + layers * a_block > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        raise MemoryError
+
+
 @torch.no_grad()
 def restore(checkpoint: Path, model: nn.Module, optimizer: torch.optim.AdamW):
     """Put a checkpoint's weights and the optimizer's moments back.
@@ -281,17 +295,3 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(state, dict):
         raise CheckpointError(f"{path}: must hold an object, got {type(state).__name__}")
     return state
-
-
-def _check_memory(config: ModelConfig, vocab_size: int):
-    """Raise MemoryError where the parameters alone are more than the machine has room for.
-
-    PyTorch would find out by itself, but only after building blocks until there is no room.
-    """
-    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
-        return
-    width, layers = config.embed_dim, config.num_layers
-    numbers = (vocab_size + config.max_seq_len) * width + layers * 12 * width**2
-    a_block = 20_000  # bytes of Python objects, at least
-    if 4 * numbers + layers * a_block > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
-        raise MemoryError

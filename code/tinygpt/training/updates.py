@@ -75,8 +75,7 @@ class Updates:
         rate = self.schedule(number - 1)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        for parameter in self.parameters:
-            parameter.grad = None
+        self.optimizer.zero_grad(set_to_none=True)
         try:
             loss = self._backward(number)
         except (MemoryError, torch.OutOfMemoryError):
