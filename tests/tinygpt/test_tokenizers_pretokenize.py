@@ -30,11 +30,8 @@ def test_characters_above_it():
 @pytest.mark.slow
 @pytest.mark.parametrize("context", ["a{0}1{0}.{0} {0}{0}a", " {0}", "{0} 's{0}"])
 def test_every_character_in_every_context(context):
-    # From 0x34000 on Unicode has tags and private characters only; of those every 50th will do.
-    for first in range(0, 0x34000, 0x8000):
+    for first in range(0, 0x110000, 0x8000):
         assert_cut_alike(context, range(first, first + 0x8000))
-    assert_cut_alike(context, range(0xE0000, 0xE0200))
-    assert_cut_alike(context, range(0x34000, 0x110000, 50))
 
 
 @settings(deadline=None, max_examples=300)
