@@ -9,10 +9,12 @@
 const bookSearch = (() => {
   /* Lower case without accents, each letter where it was (so that places stay the same). */
   const fold = (text) =>
-    Array.from(text, (letter) => {
-      const plain = letter.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
-      return plain.length === letter.length ? plain : letter.toLowerCase().slice(0, letter.length);
-    }).join("");
+    text
+      .replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+      .replace(/[^\0-\x7f]/gu, (letter) => {
+        const plain = letter.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+        return plain.length === letter.length ? plain : letter;
+      });
 
   /* The words of a text and where they stand. `create_causal_mask` is also found by "causal",
      `LayerNorm` by "norm", "over-fitting" by "overfitting": each is a word from there on. */
@@ -49,7 +51,7 @@ const bookSearch = (() => {
           .replace(/^grey/, "gray")
           .replace(/programme/, "program")
           .replace(/rnt$/, "rned"); // learnt
-  const phrase = (words) => words.map(plain).join(" ");
+  const phrase = (words) => words.join("_").split(/_+/).map(plain).join(" ");
   const asked = (text) => fold(text).match(/[\p{L}\p{N}]+(?:_+[\p{L}\p{N}]+)*/gu) ?? [];
 
   /* How many letters are wrong, missing, too many or swapped: against the whole word, and
@@ -136,8 +138,9 @@ const bookSearch = (() => {
   const WHOLE = 1, SAME = 0.95, BEGINNING = 0.6, TYPO = 0.35, TYPO_SO_FAR = 0.25;
   const FEW = 3; // below so many places a typing error is thought of
 
-  const alike = (word) => {
-    if (memory.has(word)) return memory.get(word);
+  const alike = (word, typos = true) => {
+    const key = `${word} ${typos}`;
+    if (memory.has(key)) return memory.get(key);
     const form = plain(word);
     const found = new Map();
     let places = 0;
@@ -151,7 +154,7 @@ const bookSearch = (() => {
       places += entry.hits.length;
     }
     const limit = word.length < 4 || /\d/.test(word) ? 0 : word.length < 8 ? 1 : 2;
-    if (places < FEW && limit) {
+    if (typos && places < FEW && limit) {
       const near = { whole: [], beginning: [] };
       for (const [other, entry] of vocabulary) {
         if (other.length < 4 || other.length < word.length - limit || found.has(other)) continue;
@@ -165,13 +168,13 @@ const bookSearch = (() => {
       }
     }
     const result = { words: found, exact: places > 0, bySection: null };
-    memory.set(word, result);
+    memory.set(key, result);
     return result;
   };
 
   /* Where a word stands: for each section its places, the best quality by field. */
-  const placesOf = (word) => {
-    const result = alike(word);
+  const placesOf = (word, typos) => {
+    const result = alike(word, typos);
     if (result.bySection) return result.bySection;
     const bySection = new Map();
     for (const [other, quality] of result.words) {
@@ -187,7 +190,8 @@ const bookSearch = (() => {
     return (result.bySection = bySection);
   };
 
-  /* The query in units: a word or a known phrase, each with the phrases that may stand for it. */
+  /* The query in units: a word or a known phrase, each with the phrases that may stand for it.
+     What is known has no typing errors. */
   const unitsOf = (words) => {
     const units = [];
     for (let at = 0; at < words.length; ) {
@@ -197,9 +201,9 @@ const bookSearch = (() => {
       const others = synonyms.get(phrase(own)) ?? [];
       const parts = own.join("_").split(/_+/);
       units.push([
-        { words: own, weight: 1 },
-        ...others.map((other) => ({ words: other, weight: 0.7 })),
-        ...(parts.length > own.length ? [{ words: parts, weight: 0.5 }] : []),
+        { words: own, weight: 1, typos: !others.length },
+        ...others.map((words) => ({ words, weight: 0.7, typos: false })),
+        ...(parts.length > own.length && !own.every((word) => alike(word, false).exact) ? [{ words: parts, weight: 0.5, typos: false }] : []),
       ]);
       at += size;
     }
@@ -215,12 +219,12 @@ const bookSearch = (() => {
   const holds = (text, words) => fold(text).replace(/[^\p{L}\p{N}_]+/gu, " ").includes(words.join(" "));
 
   /* One way to say one unit, in one section. */
-  const score = (index, { words, weight }) => {
+  const score = (index, { words, weight, typos }) => {
     const section = sections[index];
     let total = 0;
     const hits = [];
     for (const word of words) {
-      const places = placesOf(word);
+      const places = placesOf(word, typos);
       const entry = places.get(index);
       const inTitle = worth(entry, "title", section.top ? 12 : 7);
       const inText = worth(entry, "text", 2 * (500 / (500 + section.text.length) + 0.5));
@@ -237,26 +241,25 @@ const bookSearch = (() => {
   };
 
   /* Whether the section is the glossary's own for what was asked: each word of the term. */
-  const isTerm = (section, ways) =>
-    section.kind === "term" &&
-    section.title
-      .split(/,\s*/)
-      .concat(section.title)
-      .map(asked)
-      .some((term) =>
-        ways.some(
-          (words) =>
-            words.length === term.length &&
-            term.every((part, i) => (alike(words[i]).words.get(part) ?? BEGINNING) !== BEGINNING)
-        )
-      );
+  const isTerm = (section, ways) => {
+    if (section.kind !== "term") return false;
+    const terms = [section.title, ...section.title.split(",")].map(asked);
+    const same = (word, part, typos) => (alike(word, typos).words.get(part) ?? BEGINNING) !== BEGINNING;
+    return ways.some(({ words, typos }) =>
+      terms.some(
+        (term) =>
+          (words.length === term.length && term.every((part, i) => same(words[i], part, typos))) ||
+          same(words.join(""), term.join(""), typos) // "overfitting" for "over-fitting"
+      )
+    );
+  };
 
   /* The best sections, each with the places of its text and title that match. */
   const find = (query, most = 20) => {
     const words = asked(query);
     if (!words.length) return [];
     const units = unitsOf(words);
-    const ways = [words, ...(units.length === 1 ? units[0].map((way) => way.words) : [])];
+    const ways = units.length === 1 ? units[0] : [{ words, typos: true }];
     const results = [];
     for (const [index, section] of sections.entries()) {
       let total = 0;
@@ -281,7 +284,9 @@ const bookSearch = (() => {
 
   /* What a word with typing errors was taken for; null where the book has the word itself. */
   const takenFor = (query) => {
-    const wrong = asked(query).filter((word) => !alike(word).exact && alike(word).words.size);
+    const guessed = unitsOf(asked(query)).map(([own]) => own).filter((own) => own.typos);
+    const words = guessed.flatMap((own) => own.words);
+    const wrong = words.filter((word) => !alike(word).exact && alike(word).words.size);
     return wrong.length ? wrong.flatMap((word) => [...alike(word).words.keys()].slice(0, 2)) : null;
   };
 

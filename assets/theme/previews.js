@@ -111,6 +111,9 @@
     const width = document.documentElement.clientWidth;
     const left = Math.max(12, Math.min(at.left - 12, width - card.offsetWidth - 12));
     const below = innerHeight - at.bottom;
+    card.style.maxHeight = "";
+    const room = Math.max(below, at.top) - 20;
+    if (card.offsetHeight > room) card.style.maxHeight = `${room}px`;
     const top = below > card.offsetHeight + 12 || below > at.top
       ? at.bottom + 8
       : at.top - card.offsetHeight - 8;

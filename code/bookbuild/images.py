@@ -64,10 +64,10 @@ class Pictures:
         self.files[name] = content
         width, height = image.attributes.get("width"), image.attributes.get("height")
         size, style = image_size(content), []
-        if size:
-            style.append(f"--legible: {round(_LEGIBLE * size[0])}px")
         if width is None and height is None and size:
             width, height = map(str, size)
+        if name.endswith(".png") and width and width.removesuffix("px").isdigit():
+            style.append(f"--legible: {round(_LEGIBLE * int(width.removesuffix('px')))}px")
         attributes = ""
         for key, value in (("width", width), ("height", height)):
             if value and value.removesuffix("px").isdigit():
