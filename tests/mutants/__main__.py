@@ -6,7 +6,7 @@ axes, names of functions, arguments, whole statements. A check that measures mus
 A mutant counts as killed when a check measured something wrong. One that raises an error
 (crashed) or takes ten times as long as the solution (late) shows nothing about the check: it
 has a column and no part in the score, which is killed / (killed + survived). Listed as
-equivalent are those that behave as the solution does, with the reason (`equivalent.py`).
+equivalent are those that behave as the solution does, with the reason (`equivalent/`).
 Not made are mutants with the same bytecode, and changes of docstrings, annotations, and
 of what only checks arguments (`raise`, and calls like `positive_integer("keep_top_k", "k", k)`):
 no exercise asks for it. Of a class `__init__`, `forward` and the methods that they use are
@@ -27,9 +27,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tinygpt import lab
 
-from tests.mutants.equivalent import EQUIVALENT
+from tests.mutants.equivalent import equivalent_mutants
 from tests.mutants.running import run
-from tests.mutants.scoring import Score, head, report, row, score
+from tests.mutants.scoring import head, report, row, score
 
 KEPT = Path(__file__).parents[2] / ".bookcache" / "mutants"
 
@@ -44,11 +44,11 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     exercises = chosen(options.names)
     _warm()
-    scores: list[Score] = []
+    scores, listed = [], equivalent_mutants()
     width = max(len(exercise.name) for exercise in exercises)
     print(head(width))
     for exercise, outcomes in run(exercises, options.processes, KEPT, afresh=options.afresh):
-        scores.append(score(exercise.name, outcomes, EQUIVALENT.get(exercise.name, [])))
+        scores.append(score(exercise.name, outcomes, listed.get(exercise.name, [])))
         print(row(scores[-1], width), flush=True)
         if options.all:
             for mutant, outcome in outcomes:

@@ -10,7 +10,7 @@ from tinygpt.lab.definitions import Exercise, require
 from tinygpt.scratch import arrays
 
 from tests.mutants import __main__ as command
-from tests.mutants import making, running, scoring
+from tests.mutants import equivalent, making, running, scoring
 
 
 def root_of_mean(values, times=1):
@@ -123,3 +123,10 @@ def test_command_names_what_it_does_not_know():
     assert len(command.chosen([])) == sum(len(c.exercises) for c in lab.CHAPTERS)
     with pytest.raises(SystemExit, match="no exercise 'causal'"):
         command.chosen(["causal"])
+
+
+def test_every_line_of_the_list_names_an_exercise_and_gives_a_reason():
+    names = {name for chapter in lab.CHAPTERS for name in chapter.exercises}
+    for name, lines in equivalent.equivalent_mutants().items():
+        assert name in names
+        assert all(len(line) == 3 and len(line[2].split()) > 3 for line in lines), name
