@@ -77,8 +77,11 @@ class Pictures:
         if style:
             attributes += f' style="{escape("; ".join(style))}"'
         url = quote(posixpath.relpath(name, posixpath.dirname(self.href) or "."))
+        # In the dark theme the style sheet turns the lightness of a drawing round.
+        drawn = "book-drawn" in image.classes and "book-picture" not in image.classes
+        turns = " drawn" if drawn else ""
         return pf.RawInline(
-            f'<img src="{url}" class="img-fluid figure-img" alt="{escape(alt)}"{attributes} '
+            f'<img src="{url}" class="img-fluid figure-img{turns}" alt="{escape(alt)}"{attributes} '
             'loading="lazy" decoding="async">'
         )
 
@@ -94,6 +97,7 @@ class Pictures:
             return inline_svg(content.decode(), prefix, alt, title, image.attributes.get("width"))
         except (SvgError, UnicodeDecodeError) as error:
             self.where.fail(image, image.url, f"{image.url} cannot be shown: {error}")
+
 
 def ancestors(element: pf.Element) -> Iterator[pf.Element]:
     """What the element stands in, from the inside out."""

@@ -1,11 +1,14 @@
 """The chapter standard of CONTRIBUTING.md, as far as a machine can hold it."""
 
+import ast
+import builtins
 import re
 import statistics
 from pathlib import Path
 
 import nbformat
 import pytest
+import typed
 from bookbuild.config import read_book
 from bookbuild.notebook import read_chapter
 
@@ -17,27 +20,9 @@ CHAPTERS = [path for path in PAGES if "chapter" in read_chapter(path).front]
 named = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 
-# A number with a unit, as it stands in prose when nobody computed it.
-TYPED = re.compile(
-    r"(?<![\w@#.-])\d[\d,]*(?:\.\d+)?\s?"
-    r"(?:[MBK]\b|million|billion|parameters|bytes|[KMGT]i?B\b|ms\b|×|%|FLOPs?)"
-)
-
 
 def prose_lines(path):
-    """(line number, line) outside front matter, code and displayed maths."""
-    chapter = read_chapter(path)
-    fence, formula = None, False
-    for number, line in enumerate(chapter.lines[chapter.body_start :], chapter.body_start + 1):
-        opened = re.match(r"\s*(`{3,}|~{3,})", line)
-        if opened and fence is None:
-            fence = opened[1]
-        elif opened and line.strip() == fence:
-            fence = None
-        elif fence is None and line.startswith("$$"):
-            formula = not formula and line.strip() == "$$"
-        elif fence is None and not formula:
-            yield number, line
+    return typed.prose_lines(read_chapter(path))
 
 
 def code_lines(cell):
@@ -94,6 +79,48 @@ def test_every_figure_and_table_is_spoken_of_and_captioned(path):
     assert [label for label in labels if f"@{label}" not in text] == []
 
 
+# What a cell calls when all it does is draw.
+DRAWING = {"ax", "axes", "fig", "figures", "left", "lower", "plt", "right", "upper"}
+
+
+def only_draws(source):
+    """True when every function that a cell calls draws, or comes with Python and NumPy."""
+    called = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            return False
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(node.func.id)
+        elif isinstance(node, ast.Call):
+            roots = [n.id for n in ast.walk(node.func) if isinstance(n, ast.Name)]
+            called.add(roots[0] if len(roots) == 1 else "np")
+    return called <= DRAWING | {"np"} | set(dir(builtins))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("fig, ax = plt.subplots()\nax.plot(np.exp(x), label=f'{len(x)}')", True),
+        ("ax.imshow(conv2d(x, w))", False),
+        ("def area(r): return r\nplt.plot(r)", False),
+    ],
+)
+def test_drawing_is_told_from_computing(source, expected):
+    assert only_draws(source) is expected
+
+
+@every_page
+def test_code_of_a_figure_is_folded_unless_it_is_the_lesson(path):
+    """Each figure's cell says `code-fold: true`, or `false` because it shows more than drawing."""
+    for cell in read_chapter(path).cells:
+        if not str(cell.options.get("label", "")).startswith("fig-"):
+            continue
+        if cell.options.get("echo", True) and cell.options.get("include", True):
+            assert "code-fold" in cell.options, f"{path}:{cell.line}: say whether it is folded"
+            folded = cell.options["code-fold"]
+            assert folded or not only_draws(cell.source), f"{path}:{cell.line}: it only draws"
+
+
 @every_page
 def test_every_figure_has_alt_text(path):
     chapter = read_chapter(path)
@@ -103,15 +130,6 @@ def test_every_figure_has_alt_text(path):
     for number, line in prose_lines(path):
         if re.search(r"!\[.*\]\(", line):
             assert "fig-alt=" in line, f"{path}:{number}"
-
-
-@every_page
-def test_numbers_with_a_unit_are_computed(path):
-    typed = []
-    for number, line in prose_lines(path):
-        bare = re.sub(r"\[[^\]]*\]\{\.computed[^}]*\}(?:'\"\})?|\$[^$]*\$|`[^`]*`|^:::.*", "", line)
-        typed += [(number, found) for found in TYPED.findall(bare)]
-    assert typed == []
 
 
 @every_page
