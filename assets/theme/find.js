@@ -117,22 +117,11 @@ const bookSearch = (() => {
     }
   };
 
-  let loading = null;
-  const load = () =>
-    (loading ??= new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = document.documentElement.dataset.index;
-      script.onload = () => {
-        read(window.bookIndex);
-        resolve();
-      };
-      script.onerror = () => {
-        loading = null;
-        script.remove();
-        reject(new Error("the search index cannot be loaded"));
-      };
-      document.head.append(script);
-    }));
+  const load = async () => {
+    if (sections) return;
+    await loadScript(document.documentElement.dataset.index);
+    if (!sections) read(window.bookIndex);
+  };
 
   /* How well a word of the book answers the word asked for. */
   const WHOLE = 1, SAME = 0.95, BEGINNING = 0.6, TYPO = 0.35, TYPO_SO_FAR = 0.25;

@@ -50,8 +50,9 @@ const bookFound = (() => {
     }
   };
 
-  const show = (search) => {
+  const show = async (search) => {
     hide();
+    await loadScript(document.documentElement.dataset.find); // it knows what a word is
     const words = new Set(new URLSearchParams(search).get(KEY)?.split(" ").filter(Boolean));
     if (!words.size || !globalThis.CSS?.highlights) return;
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));

@@ -112,6 +112,7 @@
 
   const update = async () => {
     try {
+      await loadScript(document.documentElement.dataset.find);
       await bookSearch.load();
     } catch (error) {
       status.textContent = `Nothing can be found: ${error.message}.`;

@@ -49,6 +49,27 @@ const announce = (() => {
   };
 })();
 
+/* A script that only some readers need: loaded when it is asked for, once. */
+const loadScript = (() => {
+  const asked = new Map();
+  return (address) => {
+    if (!asked.has(address)) {
+      asked.set(address, new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = address;
+        script.onload = resolve;
+        script.onerror = () => {
+          asked.delete(address);
+          script.remove();
+          reject(new Error(`${address.split("?")[0]} cannot be loaded`));
+        };
+        document.head.append(script);
+      }));
+    }
+    return asked.get(address);
+  };
+})();
+
 /* Copy buttons on code. */
 {
   const copyText = async (text) => {

@@ -1,6 +1,7 @@
 """Writes a formula as one line of text, for the search and for descriptions."""
 
 import re
+import unicodedata
 import xml.etree.ElementTree as ET
 
 FORMULA = re.compile(r"<math\b.*?</math>", re.S)
@@ -8,6 +9,7 @@ FORMULA = re.compile(r"<math\b.*?</math>", re.S)
 # Signs with room on both sides; ElementTree gives the rest as it stands.
 _RELATIONS = frozenset("=≈≠≤≥<>∈→←∼≡∝+−±")
 _INVISIBLE = re.compile("[\u2061-\u2064]")  # function application and its like
+_BARE = ("′", "″", "ˆ", "^", "¯", "˜", "~", "⊤", "*")
 _SCRIPTS = {"msub": "_", "munder": "_", "msup": "^", "mover": "^"}
 
 
@@ -52,9 +54,10 @@ def _write(element: ET.Element) -> str:
 def _script(base: str, sign: str, script: str) -> str:
     """`x_i`; an accent or a prime stands after its letter without a sign."""
     script = script.strip()
-    if sign == "^" and script in ("′", "″", "ˆ", "^", "¯", "˜", "~", "⊤", "*"):
+    if unicodedata.combining(script[:1]) or (sign == "^" and script in _BARE):
         return base + script
-    return f"{base}{sign}{_group(script)}"
+    room = " " if base[:1] in "∑∏∫" else ""
+    return f"{base.rstrip()}{sign}{_group(script)}{room}"
 
 
 def _group(text: str) -> str:

@@ -30,10 +30,10 @@ SCRIPTS = [
     "previews.js",
     "components.js",
     "found.js",
-    "find.js",
     "search.js",
     "place.js",
 ]
+FIND = "find.js"  # comes with the first search
 SYNONYMS = "book/synonyms.yml"
 WORDS_PER_MINUTE = 200  # of a text with formulas
 
@@ -102,7 +102,7 @@ def _sources(book: Book) -> list[Path]:
 
 
 def _theme(pages: list[RenderedPage], cache: Path) -> dict[str, bytes]:
-    names = [*STYLES, PRINT, *SCRIPTS, "OFL.txt"]
+    names = [*STYLES, PRINT, *SCRIPTS, FIND, "OFL.txt"]
     files = {f"assets/theme/{name}": (THEME / name).read_bytes() for name in names}
     try:
         font = math_font([page.body + page.title_html for page in pages], cache)
@@ -161,6 +161,7 @@ def _page(
         print=asset(f"assets/theme/{PRINT}"),
         scripts=[asset(f"assets/theme/{name}") for name in SCRIPTS],
         index=asset("search-index.js"),
+        find=asset(f"assets/theme/{FIND}"),
         parts=_navigation(book, pages, index, to),
         previous=_link(book, pages[index - 1], to) if index > 0 else None,
         next=_link(book, pages[index + 1], to) if index + 1 < len(pages) else None,
