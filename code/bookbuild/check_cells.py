@@ -23,8 +23,9 @@ from bookbuild.compare import (
 )
 from bookbuild.config import Book
 from bookbuild.execute import describe_error, keep_run, prepare_chapter
-from bookbuild.kernel import Workspace, without_machine_paths
+from bookbuild.kernel import Workspace
 from bookbuild.notebook import ChapterError, read_chapter
+from bookbuild.printed import without_machine_paths
 from bookbuild.reference import (
     FOLDER,
     printed_number,
@@ -159,6 +160,7 @@ class ChapterFile(IPyNbFile):
 
     def _stop(self) -> None:
         super().teardown()  # nbval's: it stops the kernel
+        self.run.read |= self.workspace.sources_read()
         self.workspace.__exit__()
         self.kernel, self.done = None, 0
 

@@ -17,8 +17,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from PIL import Image
 
-from bookbuild.kernel import strip_ansi, without_machine_paths
 from bookbuild.notebook import Cell
+from bookbuild.printed import clean
 
 FIGURE_WIDTH = 400  # pixels, at most
 FIGURE_TOLERANCE = 0.004  # root mean square distance of two figures' pixels, 1 is black to white
@@ -99,7 +99,7 @@ def normal_outputs(outputs: list[NotebookNode], root: Path) -> list[NotebookNode
 
 def _normal_text(text: str, root: Path) -> str:
     text = re.sub(r"^.*\r(?=[^\n])", "", text, flags=re.MULTILINE)  # as a terminal shows it
-    return _ADDRESS.sub("0x…", without_machine_paths(strip_ansi(text), root))
+    return _ADDRESS.sub("0x…", clean(text, root))
 
 
 def _normal_data(data: dict, root: Path) -> dict:

@@ -178,7 +178,7 @@ def test_what_a_build_would_not_give_is_not_kept(tmp_path, what):
     cell = "from minilib.counts import mean\n\nprint(mean([1, 2]))"
     if what == "a module that changes":
         path = "code/minilib/counts.py"
-        cell += f"\nwith open({path!r}, 'a') as file:\n    print('# changed', file=file)"
+        cell += f"\nwith open({path!r}, 'a') as file:\n    print('x = 1', file=file)"
     if what == "an output taken back":
         cell = "from IPython.display import clear_output\n\nclear_output()\nprint(1)"
     root = make_tiny_book(tmp_path, counts_qmd=f"# C {{#sec-c}}\n\n```{{python}}\n{cell}\n```\n")
