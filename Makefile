@@ -6,7 +6,7 @@ BIN      := $(VENV)/bin
 STAMP    := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-fast test-chapters reference bench data env lint lock clean
+.PHONY: help book serve test test-fast test-chapters reference mutants experiments bench data env lint lock clean
 
 help:  ## what there is to do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -29,6 +29,12 @@ test-chapters: env data  ## re-execute every chapter and compare with tests/refe
 
 reference: env data  ## re-execute, rewrite expected outputs and computed numbers, show the diff
 	@$(BIN)/bookbuild reference
+
+mutants: env  ## do the checks of the exercises find every change of their solutions? (minutes)
+	@$(BIN)/python -m tests.mutants
+
+experiments: env data  ## run the committed experiments that have changed since
+	@$(BIN)/python -m tinygpt.experiments
 
 bench: env data  ## speeds, as ratios measured in one run
 	@$(BIN)/python -m tests.bench

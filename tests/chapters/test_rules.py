@@ -1,5 +1,7 @@
 """The chapter standard of CONTRIBUTING.md, as far as a machine can hold it."""
 
+import ast
+import builtins
 import re
 import statistics
 from pathlib import Path
@@ -92,6 +94,48 @@ def test_every_figure_and_table_is_spoken_of_and_captioned(path):
             labels.append(label)
             assert cell.options.get(f"{label[:3]}-cap"), f"{path}:{cell.line}: no caption"
     assert [label for label in labels if f"@{label}" not in text] == []
+
+
+# What a cell calls when all it does is draw.
+DRAWING = {"ax", "axes", "fig", "figures", "left", "lower", "plt", "right", "upper"}
+
+
+def only_draws(source):
+    """True when every function that a cell calls draws, or comes with Python and NumPy."""
+    called = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            return False
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(node.func.id)
+        elif isinstance(node, ast.Call):
+            roots = [n.id for n in ast.walk(node.func) if isinstance(n, ast.Name)]
+            called.add(roots[0] if len(roots) == 1 else "np")
+    return called <= DRAWING | {"np"} | set(dir(builtins))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("fig, ax = plt.subplots()\nax.plot(np.exp(x), label=f'{len(x)}')", True),
+        ("ax.imshow(conv2d(x, w))", False),
+        ("def area(r): return r\nplt.plot(r)", False),
+    ],
+)
+def test_drawing_is_told_from_computing(source, expected):
+    assert only_draws(source) is expected
+
+
+@every_page
+def test_code_of_a_figure_is_folded_unless_it_is_the_lesson(path):
+    """Each figure's cell says `code-fold: true`, or `false` because it shows more than drawing."""
+    for cell in read_chapter(path).cells:
+        if not str(cell.options.get("label", "")).startswith("fig-"):
+            continue
+        if cell.options.get("echo", True) and cell.options.get("include", True):
+            assert "code-fold" in cell.options, f"{path}:{cell.line}: say whether it is folded"
+            folded = cell.options["code-fold"]
+            assert folded or not only_draws(cell.source), f"{path}:{cell.line}: it only draws"
 
 
 @every_page

@@ -38,6 +38,7 @@ class Result:
         message: what it said, or "".
         explanation: why, if the message is that of a known mistake, or "".
         printed: the start of what the answer printed, where that was captured.
+        cause: of a failure: "measured" by a check, "raised" by the answer, or "late".
     """
 
     exercise: str
@@ -46,6 +47,7 @@ class Result:
     message: str = ""
     explanation: str = ""
     printed: str = ""
+    cause: str = ""
 
     @property
     def passed(self) -> bool:
@@ -70,7 +72,7 @@ def grade(exercise: Exercise, answer: Any, seconds: float | None = None) -> Resu
         seconds: time limit, kept where the platform can interrupt Python: in the main
             thread, outside Windows. None: no limit.
     """
-    check_name = ""
+    check_name, cause = "", "raised"
     try:
         with _quiet(), _time_limit(seconds, answer):
             _check_signature(exercise, answer)
@@ -78,13 +80,13 @@ def grade(exercise: Exercise, answer: Any, seconds: float | None = None) -> Resu
                 check_name = check.__name__
                 check(answer)
     except CheckFailed as failure:
-        message = str(failure)
+        message, cause = str(failure), "measured"
     except NotImplementedError as error:
         if not _says_torch(error):
             return Result(exercise.name, OPEN, message=_not_written(exercise, error))
         message = _raised(exercise.symbol, error) + line_of(error, answer)
     except TimeUp as error:
-        message = str(error)
+        message, cause = str(error), "late"
     except RecursionError as error:
         place = line_of(error, answer)
         message = f"{exercise.symbol} calls itself without end{place}"
@@ -99,7 +101,7 @@ def grade(exercise: Exercise, answer: Any, seconds: float | None = None) -> Resu
         return Result(exercise.name, SOLVED)
     mistake = recognise(exercise, message)
     explanation = mistake.explanation if mistake else ""
-    return Result(exercise.name, FAILED, check_name, message, explanation)
+    return Result(exercise.name, FAILED, check_name, message, explanation, cause=cause)
 
 
 def recognise(exercise: Exercise, message: str) -> Mistake | None:
