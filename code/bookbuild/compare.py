@@ -18,7 +18,7 @@ from nbformat.v4 import new_output
 from PIL import Image
 
 from bookbuild.notebook import Cell
-from bookbuild.printed import clean
+from bookbuild.printed import OVERWRITTEN, clean
 
 FIGURE_WIDTH = 400  # pixels, at most
 FIGURE_TOLERANCE = 0.004  # root mean square distance of two figures' pixels, 1 is black to white
@@ -98,7 +98,7 @@ def normal_outputs(outputs: list[NotebookNode], root: Path) -> list[NotebookNode
 
 
 def _normal_text(text: str, root: Path) -> str:
-    text = re.sub(r"^.*\r(?=[^\n])", "", text, flags=re.MULTILINE)  # as a terminal shows it
+    text = OVERWRITTEN.sub("", text)
     return _ADDRESS.sub("0x…", clean(text, root))
 
 

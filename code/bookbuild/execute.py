@@ -26,7 +26,7 @@ from bookbuild.kernel import (
     line_in_cell,
 )
 from bookbuild.notebook import Chapter, ChapterError, read_chapter, to_notebook
-from bookbuild.printed import clean, strip_controls
+from bookbuild.printed import clean, join_streams, strip_controls
 from bookbuild.shown import shown_sources, source_digests
 
 DEFAULT_TIMEOUT = 300  # seconds for one cell
@@ -254,7 +254,7 @@ async def _kernel(run: Run, root: Path):
             iopub_timeout=60,
             raise_on_iopub_timeout=True,
             shutdown_kernel="immediate",
-            coalesce_streams=True,
+            coalesce_streams=False,  # its own takes the square of a long line's time
             record_timing=False,
             log=_SILENT,
         )
@@ -296,6 +296,7 @@ def _last_words(log: Path) -> str:
 
 def _clean_outputs(cell: NotebookNode, root: Path) -> None:
     """What a cell printed, as every machine prints it and a page can show it."""
+    cell.outputs = join_streams(cell.outputs)
     for output in cell.outputs:
         if output.output_type == "stream":
             output.text = clean(output.text, root)

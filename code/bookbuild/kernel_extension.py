@@ -79,12 +79,14 @@ class OutputLimit:
     def _keep_display(self, content: dict) -> bool:
         if self._used["display"] > LIMIT:
             return False
-        data = content["data"]
+        data = content["data"] = dict(content["data"])  # the cell may hold the given one
         for mime, value in data.items():
             if isinstance(value, str) and not mime.startswith("image/"):
                 data[mime] = self._cut("display", value)
-        if self._used["display"] <= LIMIT and not self._cut("display", "x" * _EACH).startswith("x"):
-            data["text/plain"] = CUT
+        if self._used["display"] <= LIMIT:
+            self._used["display"] += _EACH
+            if self._used["display"] > LIMIT:
+                data["text/plain"] = CUT
         return True
 
     def _cut(self, where: str, text: str) -> str:

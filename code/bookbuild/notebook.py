@@ -7,6 +7,7 @@ callout. Everything else in a fence is shown and not run.
 
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,8 +83,8 @@ _OPTION = re.compile(r"^\s*#\s*\|(?P<yaml>.*)$")
 # Options that the front matter may set for all cells of the chapter, under `execute:`.
 _DEFAULTS = ("eval", "error", "echo", "output", "include", "warning")
 _COMPUTED = re.compile(
-    r'\[(?P<typed>[^\]\n]*)\]\{\.computed\s+expr="(?P<expr>(?:\\.|[^"\\])*)"'
-    r'(?:\s+tolerance="(?P<tolerance>[^"]*)")?\s*\}'
+    r'\[(?P<typed>[^\]\n]*)\](?:\{\.computed\s+expr="(?P<expr>(?:\\.|[^"\\])*)"'
+    r'(?:\s+tolerance="(?P<tolerance>[^"]*)")?\s*\})?'
 )
 _INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
@@ -262,9 +263,8 @@ def _find_computed(
         code = [m.span() for m in _INLINE_CODE.finditer(lines[i])]
         shown = lambda at, spans=code: any(a <= at < b for a, b in spans)  # noqa: E731
         written = [m for m in re.finditer(r"\{\.computed", lines[i]) if not shown(m.start())]
-        if not written:  # a line of brackets takes long
-            continue
-        matches = [m for m in _COMPUTED.finditer(lines[i]) if not shown(m.start())]
+        matches = [m for m in _bracketed(lines[i]) if m["expr"] is not None]
+        matches = [m for m in matches if not shown(m.start())]
         for m in matches:
             expr = re.sub(r"\\(.)", r"\1", m["expr"])
             tolerance = _tolerance(path, i + 1, m["tolerance"])
@@ -274,6 +274,15 @@ def _find_computed(
                 path, i + 1, 'a computed number is written [value]{.computed expr="expression"}'
             )
     return found
+
+
+def _bracketed(line: str) -> Iterator[re.Match]:
+    """What stands in brackets, up to the last number: a `[` that is not closed is tried once."""
+    start, last = 0, line.rfind("]{.computed")
+    while (start := line.find("[", start, max(last, 0))) >= 0:
+        found = _COMPUTED.match(line, start)
+        yield found
+        start = found.end()
 
 
 def _tolerance(path: Path, line: int, given: str | None) -> float | None:

@@ -8,6 +8,8 @@ import os
 import re
 from pathlib import Path
 
+from nbformat import NotebookNode
+
 # Colours and cursor movements; titles and links, up to their end or to the line's; the rest.
 _ESCAPES = re.compile(
     r"\x1b\[[0-9;:<=>?]*[ -/]*[@-~]"
@@ -16,11 +18,35 @@ _ESCAPES = re.compile(
 )
 # What HTML does not allow; tab, line feed, form feed and carriage return are white space.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+# What a line showed before a carriage return began it again.
+OVERWRITTEN = re.compile(r"^.*\r(?=[^\n])", re.M)
 _WORD = re.compile(r"\S+")
 _PATH = re.compile(r"[^\s\"'(<>:]+")
 _CELL_FILE = re.compile(r"ipykernel_\d+[/\\]\d+\.py")
 _PACKAGES = re.compile(r"[/\\](?:site|dist)-packages(?=[/\\])")
 _LIBRARY = re.compile(r"[/\\]lib[/\\]python3\.\d+(?=[/\\])")
+
+
+def join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Each stream in one piece, where it began, as a terminal leaves its progress bars.
+
+    What arrived first is a matter of chance, so stdout comes before stderr beside it.
+    """
+    joined, streams = [], {}
+    for output in outputs:
+        if output.output_type != "stream":
+            joined.append(output)
+        elif output.name in streams:
+            streams[output.name].append(output.text)
+        else:
+            joined.append(output)
+            streams[output.name] = [output.text]
+    for i, output in enumerate(joined):
+        if output.output_type == "stream":
+            output.text = OVERWRITTEN.sub("", "".join(streams[output.name]))
+            if i and output.name == "stdout" and joined[i - 1].get("name") == "stderr":
+                joined[i - 1], joined[i] = joined[i], joined[i - 1]
+    return joined
 
 
 def control_character(text: str) -> re.Match | None:
