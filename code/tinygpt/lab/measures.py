@@ -5,8 +5,8 @@ import contextlib
 import numpy as np
 
 from tinygpt.lab.definitions import kind_of, require
+from tinygpt.lab.undisturbed import globals_left_alone
 from tinygpt.scratch import GELU, Dropout, Tensor
-from tinygpt.scratch.graph import recording
 
 
 def shown(value, digits: int = 2) -> str:
@@ -81,27 +81,6 @@ def has_graph(symbol: str, out: Tensor) -> None:
     require(out.requires_grad, f"{symbol} should be made of Tensor operations, got no graph")
 
 
-@contextlib.contextmanager
-def globals_left_alone(symbol: str):
-    """Fail if the code inside leaves a switch or random numbers that others share changed."""
-    recorded, before = recording.get(), _shared_random_state()
-    try:
-        yield
-    finally:
-        left = recording.get()
-        recording.set(recorded)
-    require(
-        left == recorded,
-        f"{symbol} should leave the recording of graphs {_on(recorded)}, as it was; it is "
-        f"{_on(left)}",
-    )
-    require(
-        _shared_random_state() == before,
-        f"{symbol} should leave the random numbers that all code shares as they were; it draws "
-        "from them or seeds them",
-    )
-
-
 def leaves_alone(symbol: str, module, x: Tensor, mask: np.ndarray | None = None) -> None:
     """Fail if a call of the module changes anything but its result."""
     for training in (True, False):
@@ -155,12 +134,3 @@ def layers_made(symbol: str):
     finally:
         for kind, original in before.items():
             kind.__init__ = original
-
-
-def _on(switch: bool) -> str:
-    return "on" if switch else "off"
-
-
-def _shared_random_state():
-    state = np.random.get_state(legacy=False)["state"]
-    return {name: np.asarray(value).tolist() for name, value in state.items()}

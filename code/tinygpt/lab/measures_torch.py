@@ -9,6 +9,7 @@ import contextlib
 import torch
 from torch import Tensor, nn
 
+from tinygpt.lab import undisturbed
 from tinygpt.lab.definitions import kind_of, require
 from tinygpt.lab.measures import shown
 
@@ -60,28 +61,9 @@ def all_gradients(symbol: str, module: nn.Module) -> None:
         )
 
 
-@contextlib.contextmanager
 def globals_left_alone(symbol: str):
-    """Fail if the code inside turns graphs off or seeds PyTorch's random numbers.
-
-    Drawing from them is fine: dropout does.
-    """
-    recorded, seed = torch.is_grad_enabled(), torch.initial_seed()
-    try:
-        yield
-    finally:
-        left = torch.is_grad_enabled()
-        torch.set_grad_enabled(recorded)
-    require(
-        left == recorded,
-        f"{symbol} should leave the recording of graphs as it was; it switched it "
-        f"{'on' if left else 'off'}",
-    )
-    require(
-        torch.initial_seed() == seed,
-        f"{symbol} should leave the random numbers that all code shares as they were; it seeds "
-        "them",
-    )
+    """Fail if the code inside changes what all code shares; drawing is fine: dropout does."""
+    return undisturbed.globals_left_alone(symbol, draws=True)
 
 
 @contextlib.contextmanager
