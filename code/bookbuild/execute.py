@@ -224,12 +224,7 @@ async def run_chapter(run: Run, root: Path, advance: Callable[[], None]) -> None
             except CellExecutionError as error:
                 raise _raised(run, cell, error.ename, error.evalue, root) from None
             except CellTimeoutError:
-                raise _cell_error(
-                    run,
-                    cell,
-                    f"runs longer than {run.timeout:g} seconds; make it faster, or give it more "
-                    "in the front matter: `execute: timeout: SECONDS`",
-                ) from None
+                raise _cell_error(run, cell, too_long(run)) from None
             except DeadKernelError:
                 raise _cell_error(
                     run, cell, f"ended its kernel, {_last_words(log)}; it may need too much memory"
@@ -310,6 +305,14 @@ def _clean_outputs(cell: NotebookNode, root: Path) -> None:
                     output.data[mime] = clean(value, root)
                 elif mime == "image/svg+xml":
                     output.data[mime] = strip_controls(value)
+
+
+def too_long(run: Run) -> str:
+    """What is wrong with a cell that does not end in its time."""
+    return (
+        f"runs longer than {run.timeout:g} seconds; make it faster, or give it more in the front "
+        "matter: `execute: timeout: SECONDS`"
+    )
 
 
 def _cell_error(run: Run, cell: NotebookNode, what: str, line: int | None = None) -> CellError:

@@ -144,27 +144,22 @@ def figure_colours(figure) -> tuple[dict, dict]:
     from matplotlib.text import Text
 
     found = defaultdict(set)
-    for part in figure.findobj(lambda artist: artist.get_visible()):
-        if isinstance(part, Text) and part.get_text().strip():
-            found["text"].add(part.get_color())
+
+    def note(kind: str, *colours) -> None:
+        written = {to_hex(colour, keep_alpha=True) for colour in colours}
+        found[kind] |= {c[:7] if c.endswith("ff", 7) else c for c in written if c[7:] != "00"}
+
+    parts = figure.findobj(lambda artist: artist.get_visible())
+    parts += [p.arrow_patch for p in parts if getattr(p, "arrow_patch", None) is not None]
+    for part in parts:
+        if isinstance(part, Text):
+            note("text", part.get_color())
         elif isinstance(part, Line2D):
-            found["lines"].add(part.get_color())
+            note("lines", part.get_color())
             if part.get_marker() not in ("None", "none", " ", "", None):
-                found["lines"] |= {part.get_markerfacecolor(), part.get_markeredgecolor()}
+                note("lines", part.get_markerfacecolor(), part.get_markeredgecolor())
         elif isinstance(part, Patch):
-            found["areas"].add(part.get_facecolor())
-            if part.get_linewidth():
-                found["areas"].add(part.get_edgecolor())
+            note("areas", part.get_facecolor(), *([part.get_edgecolor()] * bool(part.get_lw())))
         elif isinstance(part, Collection) and part.get_array() is None:
-            found["areas"] |= {tuple(c) for c in [*part.get_facecolor(), *part.get_edgecolor()]}
-    colours = {
-        kind: sorted({to_hex(colour, keep_alpha=True) for colour in given if _seen(colour)})
-        for kind, given in found.items()
-    }
-    return {}, {"colours": {kind: given for kind, given in sorted(colours.items()) if given}}
-
-
-def _seen(colour) -> bool:
-    return not (isinstance(colour, str) and colour in ("none", "None", "auto", "inherit")) and not (
-        isinstance(colour, tuple) and len(colour) == 4 and colour[3] == 0
-    )
+            note("areas", *part.get_facecolor(), *part.get_edgecolor())
+    return {}, {"colours": {kind: sorted(given) for kind, given in sorted(found.items()) if given}}
