@@ -24,15 +24,6 @@ class Holding(Module):
         return self.inner(x, mask)
 
 
-class OfAWholeModel(Module):
-    def __init__(self, embed_dim, num_heads, mlp_ratio=4, dropout_prob=0.1):
-        model = scratch.GPT(2, embed_dim, 1, num_heads, dropout_prob=dropout_prob, seed=0)
-        self.block = model.blocks[0]
-
-    def forward(self, x, mask=None):
-        return self.block(x, mask)
-
-
 class Copied(Module):
     __init__ = scratch.TransformerBlock.__init__
     forward = scratch.TransformerBlock.forward
@@ -59,7 +50,6 @@ mask_again = types.FunctionType(_innermost.__code__, vars(attention))
 BORROWED = {
     "subclass": ("transformer_block", Extended, "extends the book's own TransformerBlock"),
     "part": ("transformer_block", Holding, "calls the book's own TransformerBlock"),
-    "part of a model": ("transformer_block", OfAWholeModel, "calls the book's own Transformer"),
     "copied methods": ("transformer_block", Copied, "hands over the book's own TransformerBlock"),
     "itself": ("causal_mask", scratch.create_causal_mask, "create_causal_mask is the book's own"),
     "error caught": ("causal_mask", swallowed, "calls the book's own create_causal_mask"),

@@ -109,7 +109,7 @@ def guarded(exercise: Exercise) -> Iterator[list[str]]:
             )
             original.__kwdefaults__ = function.__kwdefaults__
             signature = inspect.signature(function) if argument else None
-            guard = functools.partial(_guard, original, name, argument, signature, called)
+            guard = functools.partial(_guard, function, original, name, argument, signature, called)
             function.__code__ = _calling(guard, function.__code__)
         yield called
     finally:
@@ -117,8 +117,11 @@ def guarded(exercise: Exercise) -> Iterator[list[str]]:
             function.__code__ = code
 
 
-def _guard(original, name, argument, signature, called, args, kwargs):
-    if _from_outside(sys._getframe(2)) and _matters(signature, argument, args, kwargs):
+def _guard(function, original, name, argument, signature, called, args, kwargs):
+    frame = sys._getframe()
+    while frame.f_code is not function.__code__:
+        frame = frame.f_back
+    if _from_outside(frame.f_back) and _matters(signature, argument, args, kwargs):
         called.append(name)
         raise Borrowed(f"the book's own {name}")
     return original(*args, **kwargs)
