@@ -37,12 +37,13 @@ def test_the_arrow_keys_choose(specimen, visit):
 
     assert active().get_attribute("href").endswith("#sec-wallabies")
     page.keyboard.press("ArrowDown")
-    assert active().get_attribute("href").endswith("book/last.html")
+    assert active().get_attribute("href").endswith("book/last.html?found=wallaby")
     page.keyboard.press("ArrowDown")  # from the last to the first
     page.keyboard.press("ArrowUp")
     assert active().get_attribute("aria-selected") == "true"
     page.keyboard.press("Enter")
     page.wait_for_url("**/book/last.html")
+    assert page.locator("dialog.search:visible").count() == 0
 
 
 @pytest.mark.parametrize(
