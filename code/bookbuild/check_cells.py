@@ -21,17 +21,12 @@ from bookbuild.compare import (
     find_difference,
     normal_outputs,
 )
+from bookbuild.computed import printed_number, same_number
 from bookbuild.config import Book
 from bookbuild.execute import describe_error, keep_run, prepare_chapter
 from bookbuild.kernel import Workspace, without_machine_paths
 from bookbuild.notebook import ChapterError, read_chapter
-from bookbuild.reference import (
-    FOLDER,
-    printed_number,
-    read_reference,
-    reference_path,
-    same_number,
-)
+from bookbuild.reference import FOLDER, read_reference, reference_path
 
 
 class Failure(Exception):
