@@ -14,6 +14,7 @@ from bookbuild.cells import FLOAT
 from bookbuild.crossref import NBSP, Target
 from bookbuild.images import Pictures, ancestors
 from bookbuild.normal import CAPTION, TITLE, is_callout, is_exercise, is_float, part
+from bookbuild.vocabulary import BOXES
 
 _TOGETHER = {"style": "white-space: nowrap"}
 _OPENING = re.compile(r"^(.*?)([(\[“‘]+)$", re.S)
@@ -216,6 +217,8 @@ def _callout(div: pf.Div) -> list[pf.Block]:
     else:
         heading = [pf.Str(kind.capitalize())] if appearance == "default" else []
     classes = ["callout", f"callout-style-{appearance}", f"callout-{kind}"]
+    box_kind = next((c for c in div.classes if c.startswith("box-")), None)
+    classes += [box_kind] if box_kind else []
     classes += ["no-icon"] * (icon == "false") + ["callout-titled"] * bool(heading)
     fold = div.attributes.get("collapse") if heading else None
     outer, inner = ("details", "summary") if fold else ("div", "div")
@@ -224,8 +227,10 @@ def _callout(div: pf.Div) -> list[pf.Block]:
     box = "span" if fold else "div"  # a summary holds no div
     mark = f'<{box} class="callout-icon-container"><i class="callout-icon"></i></{box}>'
     # The kind is told by colour and icon; say it to a screen reader too.
-    same = "".join(map(pf.stringify, heading)).lower().startswith(kind)
-    hidden = "" if same else f'<span class="screen-reader-only">{kind.capitalize()}: </span>'
+    name = BOXES[box_kind.removeprefix("box-")] if box_kind else kind.capitalize()
+    says = "".join(map(pf.stringify, heading)).lower()
+    same = name.lower() in says.split() if box_kind else says.startswith(kind)
+    hidden = "" if same else f'<span class="screen-reader-only">{name}: </span>'
     if heading:
         content_of_title = [pf.RawInline(hidden), *heading]
         head = [

@@ -85,7 +85,8 @@ class CellWriter:
                 blocks.append(_text(f"{output.ename}: {output.evalue}", "error"))
             elif _richest(output) in _IMAGES:
                 name = f"{options.label or f'cell-{number}'}-output-{drawn + 1}"
-                blocks.append(self._image(cell, output, name, alts[drawn]))
+                image = self._image(output, name, alts[drawn], options.picture)
+                blocks.append(image)
                 drawn += 1
             elif not _is_plot_object(output, any(pictures)):
                 blocks += self._display(cell, options, output)
@@ -118,7 +119,7 @@ class CellWriter:
             f"{', '.join(_IMAGES)} (print text, or Markdown with `output: asis`)",
         )
 
-    def _image(self, cell: Cell, output: NotebookNode, name: str, alt: str) -> pf.Block:
+    def _image(self, output: NotebookNode, name: str, alt: str, picture: bool) -> pf.Block:
         kind = _richest(output)
         data = _joined(output.data[kind])
         content = data.encode() if kind == "image/svg+xml" else base64.b64decode(data)
@@ -128,7 +129,8 @@ class CellWriter:
         size = (given.get("width"), given.get("height")) if given else image_size(content)
         if size and all(size):
             attributes |= {"width": str(size[0]), "height": str(size[1])}
-        image = pf.Image(url=url, attributes=attributes, classes=["book-drawn"])
+        classes = ["book-drawn", "book-picture"] if picture else ["book-drawn"]
+        image = pf.Image(url=url, attributes=attributes, classes=classes)
         return pf.Div(pf.Plain(image), classes=["cell-output", "cell-output-display"])
 
     def _float(self, cell: Cell, options: Options, shown: list[pf.Block]) -> list[pf.Block]:

@@ -73,8 +73,11 @@ class Pictures:
         if style:
             attributes += f' style="{escape("; ".join(style))}"'
         url = quote(posixpath.relpath(name, posixpath.dirname(self.href) or "."))
+        # In the dark theme the style sheet turns the lightness of a drawing round.
+        drawn = "book-drawn" in image.classes and "book-picture" not in image.classes
+        turns = " drawn" if drawn else ""
         return pf.RawInline(
-            f'<img src="{url}" class="img-fluid figure-img" alt="{escape(alt)}"{attributes}>'
+            f'<img src="{url}" class="img-fluid figure-img{turns}" alt="{escape(alt)}"{attributes}>'
         )
 
     def _svg(self, image: pf.Image, content: bytes, alt: str) -> str:

@@ -59,6 +59,7 @@ CELL_OPTIONS = _EXECUTE | {
     "tolerance": _TOLERANCE,
     "fig-tolerance": _SHARE,
     "check": (_flag, "true or false"),
+    "classes": (_one_of("picture"), "picture"),
 }
 FRONT = {
     "title": (_text, "text"),
@@ -93,6 +94,7 @@ class Options:
     subcaptions: list[str]
     align: str
     columns: int | None
+    picture: bool  # light and dark are what its images show
 
 
 def check_options(chapter: Chapter) -> None:
@@ -147,6 +149,7 @@ def cell_options(chapter: Chapter, cell: Cell, meta: dict) -> Options:
         subcaptions=_as_list(cell.options.get("fig-subcap")),
         align=value("fig-align", "center"),
         columns=cell.options.get("layout-ncol"),
+        picture=cell.options.get("classes") == "picture",
     )
 
 

@@ -16,6 +16,8 @@ from bookbuild.reading import Where, read_printed, read_source
 from bookbuild.scan import CELL, MATHS, SHOWN
 
 CALLOUTS = ("note", "tip", "important", "caution", "warning")
+# What a callout is for, where that has a look of its own; the class is `.box-…`.
+BOXES = {"facts": "Facts", "predict": "Predict", "answer": "Answer", "source": "Source"}
 # Elements of the web components: the attributes each may have.
 COMPONENTS: dict[str, frozenset[str]] = {}
 
@@ -127,11 +129,15 @@ def _check_attributes(kind: str, element, where: Where, needle: str | None) -> N
 
 def _check_div(div: pf.Div, where: Where) -> None:
     callouts = [name for name in div.classes if name.startswith("callout-")]
-    others = [name for name in div.classes if name not in callouts]
+    boxes = [name for name in div.classes if name.startswith("box-")] if callouts else []
+    others = [name for name in div.classes if name not in callouts + boxes]
     prefix = div.identifier.split("-")[0]
     if callouts and not others:
         if len(callouts) > 1 or callouts[0].removeprefix("callout-") not in CALLOUTS:
             where.fail(div, None, f"the callout is .{' .'.join(callouts)}; give one of {_DIVS}")
+        if len(boxes) > 1 or any(name.removeprefix("box-") not in BOXES for name in boxes):
+            known = ", ".join(f".box-{name}" for name in BOXES)
+            where.fail(div, None, f"the callout is .{' .'.join(boxes)}; give one of {known}")
         if div.identifier:
             where.fail(div, None, f"a callout has no id; remove #{div.identifier}")
         _check_attributes("callout", div, where, None)

@@ -83,6 +83,22 @@ def generator(where: str, seed) -> np.random.Generator:
     return np.random.default_rng(None if seed is None else integer(where, "seed", seed))
 
 
+def integers(where: str, name: str, value) -> list[int]:
+    """Return `value` as a list of Python ints, or say that it must be a list of integers."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{where}: {name} must be a list of integers, got {describe(value)}")
+    if set(map(type, value)) - {int}:  # most are Python's own already
+        wrong = next((each for each in value if not is_integer(each)), None)
+        if wrong is not None or None in value:
+            raise TypeError(
+                f"{where}: {name} must be a list of integers, got one that holds {describe(wrong)}"
+            )
+        return [int(each) for each in value]
+    return list(value)
+
+
 def integer_array(where: str, name: str, value) -> np.ndarray:
     """Return `value` as an integer array, or say that it must hold integers."""
     if not isinstance(value, (np.ndarray, list, tuple, numbers.Integral)):

@@ -35,6 +35,21 @@ def test_a_title_that_begins_with_the_kind_is_not_said_twice(tmp_path):
     assert text(read.find(".callout-title-container")[0]) == "Note on x"
 
 
+@pytest.mark.parametrize(
+    ("box", "title", "says"),
+    [
+        ("predict", "Predict", "Predict"),
+        ("answer", "An answer", "An answer"),
+        ("facts", "Chapter facts", "Chapter facts"),
+        ("source", "The package\u2019s table", "Source: The package\u2019s table"),
+    ],
+)
+def test_a_box_has_its_class_and_is_named_to_a_screen_reader(box, title, says, tmp_path):
+    read = tree(tmp_path, CALLOUT.format(kind="note", options=f' .box-{box} title="{title}"'))
+    assert len(read.find(f"div.callout.callout-note.box-{box}")) == 1
+    assert text(read.find(".callout-title-container")[0]) == says
+
+
 def test_the_first_heading_of_a_callout_is_its_title(tmp_path):
     source = "::: {.callout-note}\n## The *title*\n\nBody.\n:::\n\n## A {#sec-a}\n"
     result = page(tmp_path, f"# T\n\n{source}")

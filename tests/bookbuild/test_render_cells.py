@@ -56,6 +56,13 @@ def test_a_cell_that_is_not_run_shows_its_code(tmp_path):
     assert text(tree.find(".cell-code")[0]) == "x = 1 print(x)" and not tree.find(".cell-output")
 
 
+def test_a_picture_is_told_from_a_drawing(tmp_path):
+    options = 'label: fig-x\nfig-cap: "C"\nfig-alt: "A"'
+    assert shown(tmp_path, options, [drawn()]).find("img.drawn")
+    read = shown(tmp_path, f"{options}\nclasses: picture", [drawn()])
+    assert read.find("img") and not read.find("img.drawn")
+
+
 def test_an_error_is_shown_by_name_and_message(tmp_path):
     tree = shown(tmp_path, "error: true", [raised("ValueError", "\x1b[31mno\x1b[0m <x>")])
     assert text(tree.find(".cell-output-error")[0]) == "ValueError: no <x>"

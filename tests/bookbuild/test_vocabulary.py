@@ -15,6 +15,9 @@ STOPS = {
     "bare unknown div": ("Text.\n\n::: warning\nx\n:::", 5, ".warning is not known"),
     "unknown callout": ("::: {.callout-danger}\nx\n:::", 3, "callout-danger", "-caution"),
     "two callouts at once": ("::: {.callout-tip .callout-note}\nx\n:::", 3, "give one of"),
+    "unknown box": ("::: {.callout-note .box-fact}\nx\n:::", 3, ".box-fact", "one of .box-facts"),
+    "two boxes": ("::: {.callout-note .box-facts .box-answer}\nx\n:::", 3, "give one of"),
+    "box without callout": ("::: {.box-facts}\nx\n:::", 3, ".box-facts is not known"),
     "callout attribute": ('::: {.callout-tip tilte="x"}\nx\n:::', 3, "tilte", "known: title"),
     "callout collapse": ('::: {.callout-tip collapse="yes"}\nx\n:::', 3, '"yes"', "true or false"),
     "callout with id": ("::: {#nte-x .callout-note}\nx\n:::", 3, "no id"),
@@ -152,6 +155,10 @@ ALLOWED = {
         f"::: {{.callout-{name}}}\nx\n:::\n\n"
         for name in ("note", "tip", "important", "caution", "warning")
     ),
+    "boxes": "".join(
+        f"::: {{.callout-note .box-{name}}}\nx\n:::\n\n"
+        for name in ("facts", "predict", "answer", "source")
+    ),
     "callout in a callout": "::::: {.callout-note}\nx\n\n::: {.callout-tip}\ny\n:::\n:::::",
     "same number of colons": "::: {.callout-note}\nx\n\n::: {.callout-tip}\ny\n:::\n:::",
     "short form": "::: callout-note\nx\n:::",
@@ -173,7 +180,7 @@ ALLOWED = {
         "#| include: true\n#| error: true\n#| warning: false\n#| code-fold: show\n"
         '#| code-summary: "s"\n#| fig-cap: "c"\n#| fig-alt: ["a", "b"]\n#| fig-align: left\n'
         '#| fig-subcap: ["a", "b"]\n#| layout-ncol: 2\n#| tolerance: 0.1\n#| fig-tolerance: 0.2\n'
-        "#| check: false\n1\n```"
+        "#| check: false\n#| classes: picture\n1\n```"
     ),
 }
 

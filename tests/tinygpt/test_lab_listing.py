@@ -13,7 +13,7 @@ EXERCISES = [(c, e) for c in CHAPTERS for e in c.exercises]
 
 
 def test_source_is_the_packages_own_text():
-    block = lab.source(scratch.create_causal_mask, scratch.LayerNorm)
+    block = lab.source(scratch.create_causal_mask, scratch.LayerNorm, checks=True)
     text = inspect.getsource(scratch.create_causal_mask)
     assert block.startswith("```python\n" + text)
     assert block.endswith("```\n") and inspect.getsource(scratch.LayerNorm) in block

@@ -41,7 +41,7 @@ def test_header_shows_the_front_matter(book, capsys):
     book(FACTS)
     page.header("transformer")
     assert capsys.readouterr().out == (
-        '::: {.callout-note title="Chapter facts"}\n'
+        '::: {.callout-note .box-facts title="Chapter facts"}\n'
         "- **Tier:** Architecture\n"
         "- **Difficulty:** ●●●●○ (4 of 5)\n"
         "- **Time:** 8 to 10 hours, with the exercises\n"

@@ -132,11 +132,11 @@ def test_a_compiled_model_trains_alike(text, tmp_path):
     "options, message",
     [
         (["--preset", "gpt-5"], "--preset must be one of shakespeare-char, shakespeare-char-long"),
-        (["--steps", "0"], "steps must be an integer from 1 to 2,147,483,647, got 0"),
-        (["--num-heads", "3"], "num_heads=3 does not divide embed_dim=16"),
-        (["--learning-rate", "nan"], "learning_rate must be a finite number"),
-        (["--device", "tpu"], "device must be auto, cpu, or one that is in this machine"),
-        (["--block-size", "5000"], "part of fox.txt has 4,050 tokens; block_size=5000 needs"),
+        (["--steps", "0"], "Error: --steps must be an integer from 1 to 2,147,483,647, got 0"),
+        (["--num-heads", "3"], "Error: --num-heads 3 does not divide --embed-dim 16"),
+        (["--learning-rate", "nan"], "Error: --learning-rate must be a finite number"),
+        (["--device", "tpu"], "Error: --device must be auto, cpu, or one that is in this machine"),
+        (["--block-size", "5000"], "part of fox.txt has 4,050 tokens; --block-size 5000 needs"),
         (["--corpus", "nowhere.txt"], "nowhere.txt"),
         (["--corpus", "empty.txt"], "empty.txt is empty"),
         (["--corpus", "latin.txt"], "latin.txt"),
@@ -158,8 +158,8 @@ def test_bad_input_is_one_sentence(text, tmp_path, monkeypatch, options, message
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["--batch-size", "8"], r"batch_size is 8, but the run in .* has 4"),
-        (["--steps", "5"], r"steps is 5, but the run in .* has 200"),
+        (["--batch-size", "8"], r"--batch-size is 8, but the run in .* has 4"),
+        (["--steps", "5"], r"--steps is 5, but the run in .* make 200; .* not fewer"),
         (["--preset", "shakespeare-char-long"], r"leave out --preset, which is for a new run"),
     ],
 )
@@ -172,6 +172,7 @@ def test_a_resumed_run_refuses_other_settings(whole, options, message):
 
 def test_with_few_steps_the_warm_up_is_a_tenth_of_them(text, tmp_path):
     done = train(text, tmp_path / "run", "--steps", "30", "--quiet")
-    assert done.returncode == 0 and done.stdout == "", done.stderr
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Done: validation loss") and done.stdout.count("\n") == 1
     rates = history(tmp_path / "run").learning_rates
     assert rates[:3] == pytest.approx([1e-3, 2e-3, 3e-3]) and rates[3] == 3e-3

@@ -182,7 +182,7 @@ def test_the_samples_of_a_run_are_no_corpus(tmp_path):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"config": settings(steps=7)}, "train: steps is 7, but the run in .* has 6; go on with"),
+        ({"config": settings(steps=5)}, "train: steps is 5, but the run in .* not fewer"),
         ({"model": {"dropout_prob": 0.1}}, "train: dropout_prob is 0.1, but the run in .* has 0.2"),
         ({"corpus": "other"}, "train: letters is not the text of the run in"),
     ],

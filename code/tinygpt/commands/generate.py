@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from tinygpt.commands.options import by_option
+
 
 def _finite(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):  # nan passes every comparison of click's
@@ -102,7 +104,8 @@ def generate(
                 click.echo(f"--- {row + 1} of {texts} ---")
             _write(prompts[row // samples], _until(stop, vocabulary.decode_stream(new)))
     except (ValueError, RuntimeError) as error:
-        raise click.ClickException(str(error)) from None
+        said = by_option(str(error), {"max_new_tokens": "--tokens", "stop_token": "--stop"})
+        raise click.ClickException(said) from None
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -4,6 +4,10 @@ from pathlib import Path
 
 import click
 
+from tinygpt.commands.options import by_option
+
+_OPTIONS = {"vocab_size": "--vocab-size", "source": "--corpus", "special_tokens": "--special"}
+
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
@@ -36,7 +40,7 @@ def tokenizer(path: Path, corpus: str, vocab_size: int, special: tuple[str, ...]
         tokens = sum(len(learnt.encode(piece)) * count for piece, count in counts.items())
         learnt.save(path)
     except (ValueError, TypeError, OSError, data.DataError) as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(by_option(str(error), _OPTIONS)) from None
     share = f"{characters / tokens:.2f} characters each"
     click.echo(f"{path}: {len(learnt):,} tokens; the text is {tokens:,} of them, {share}.")
     if len(learnt) < vocab_size:
@@ -46,8 +50,11 @@ def tokenizer(path: Path, corpus: str, vocab_size: int, special: tuple[str, ...]
 
 def _refuse_another_file(path: Path, corpus: str) -> None:
     """Say so where PATH names the text, or a file that is no tokenizer."""
+    from tinygpt.files import special
     from tinygpt.tokenizers import ByteBPE
 
+    if kind := special(path):
+        raise ValueError(f"PATH is {kind}, {path}; give the name of a file")
     if not path.is_file():
         return
     if Path(corpus).is_file() and path.samefile(corpus):

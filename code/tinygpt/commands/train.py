@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from tinygpt.commands.options import by_option
+
 _HELP = {
     "steps": "Updates of the weights.",
     "batch_size": "Sequences in a batch, over all processes.",
@@ -29,6 +31,15 @@ _HELP = {
     "num_heads": "Heads of each block.",
     "dropout_prob": "Dropout in training.",
 }
+# Written out, since PyTorch takes a second to load and --help need not wait for it.
+PRESETS = ("shakespeare-char", "shakespeare-char-long")
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _HELP} | {
+    "max_seq_len": "--block-size",
+    "source": "--corpus",
+    "vocab_size": "--vocab-size",
+    "device": "--device",
+    "precision": "--precision",
+}
 _KINDS = {"learning_rate", "min_learning_rate", "weight_decay", "clip", "dropout_prob"}
 
 
@@ -36,7 +47,7 @@ def _overrides(command):
     """Add an option for each number of the preset; none is given unless it is to differ."""
     for name, text in reversed(_HELP.items()):
         kind = click.FLOAT if name in _KINDS else click.INT
-        command = click.option(f"--{name.replace('_', '-')}", name, type=kind, help=text)(command)
+        command = click.option(_OPTIONS[name], name, type=kind, help=text)(command)
     return command
 
 
@@ -47,7 +58,12 @@ def _not_empty(context: click.Context, option: click.Parameter, path: Path | Non
 
 
 @click.command()
-@click.option("--preset", default="shakespeare-char", show_default=True, help="A named setting.")
+@click.option(
+    "--preset",
+    default="shakespeare-char",
+    show_default=True,
+    help=f"A named setting: {' or '.join(PRESETS)}.",
+)
 @click.option(
     "--corpus",
     help="shakespeare (all plays), tinyshakespeare (the usual excerpt), or your own text: the "
@@ -65,13 +81,23 @@ def _not_empty(context: click.Context, option: click.Parameter, path: Path | Non
     "`tinygpt tokenizer` wrote.  [default: characters]",
 )
 @click.option("--vocab-size", type=click.INT, help="Tokens that bpe learns.  [default: 512]")
-@click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the run in the folder; with --steps, to more of them than it was to make.",
+)
+@click.option(
+    "--init-from",
+    type=click.Path(path_type=Path),
+    callback=_not_empty,
+    help="Start with the weights, the shape and the vocabulary of another run.",
+)
 @_overrides
 @click.option("--device", help="cpu, cuda, mps.  [default: the fastest there is]")
 @click.option("--precision", help="auto, float32 or bfloat16.")
 @click.option("--compile/--no-compile", "compile_", default=None, help="Use torch.compile.")
 @click.option("--tie/--no-tie", default=None, help="Share the embedding with the head.")
-@click.option("--quiet", is_flag=True, help="No progress bar.")
+@click.option("--quiet", is_flag=True, help="Print the last line only.")
 def train(
     preset: str,
     corpus: str | None,
@@ -79,6 +105,7 @@ def train(
     tokenizer: str | None,
     vocab_size: int | None,
     resume: bool,
+    init_from: Path | None,
     device: str | None,
     precision: str | None,
     compile_: bool | None,
@@ -89,10 +116,13 @@ def train(
     """Train a GPT on text. Without options: on Shakespeare, in minutes.
 
     Interrupt it with Ctrl-C whenever you like, and go on with --resume, which takes all
-    settings from the run. To train with several processes, put
+    settings from the run; --steps may then be higher, and the rate follows the longer
+    schedule from there on. To train with several processes, put
     `torchrun --nproc-per-node 2 --no-python` in front of the command.
     """
     from tinygpt import data, training
+    from tinygpt.models import copy_weights
+    from tinygpt.tokenizers import ByteBPE
 
     try:
         if preset not in training.PRESETS:
@@ -101,15 +131,21 @@ def train(
             )
         folder = out or Path("runs") / preset
         given = {name: value for name, value in numbers.items() if value is not None}
+        start = None
         if resume:
             _refuse_preset(out)
+            if init_from is not None:
+                raise ValueError("--init-from starts a new run; leave it out to go on with one")
             chosen = training.preset_of(folder)
-            if "steps" in given:  # so that what is refused is the steps, not the old warm-up
-                given = _with_defaults(chosen.training, given)
+            _refuse_fewer_steps(folder, chosen.training.steps, given.get("steps"))
         else:
             training.refuse_a_run(folder)
             chosen = training.PRESETS[preset]
             given = _with_defaults(chosen.training, given)
+            if init_from is not None:
+                _refuse_another_shape(given, tokenizer, tie)
+                start, vocabulary, state = training.load_run(init_from)
+                chosen = replace(chosen, model=training.shape_in(state, str(init_from)))
         shape, config = _settings(chosen, given)
         for name, value in [("device", device), ("precision", precision), ("compile", compile_)]:
             if value is not None:
@@ -118,12 +154,16 @@ def train(
             shape = replace(shape, tie_weights=tie)
         source = chosen.corpus if corpus is None else corpus
         chosen_tokens = _tokenizer(tokenizer, vocab_size, folder if resume else None)
+        if start is not None:
+            chosen_tokens = vocabulary
         text = data.load_corpus(source, folder / "tokens", tokenizer=chosen_tokens)
         model = training.build_model(shape, len(text.vocabulary), config.seed)
+        if start is not None:
+            copy_weights(start, model)
         _say(
             quiet,
             f"{text.name}: {len(text.train) + len(text.validation):,} "
-            f"{'tokens' if chosen_tokens else 'characters'}, "
+            f"{'tokens' if isinstance(text.vocabulary, ByteBPE) else 'characters'}, "
             f"{len(text.vocabulary):,} distinct; the model has {model.num_parameters():,} "
             f"parameters; {config.steps:,} steps of "
             f"{config.batch_size * config.accumulation * shape.max_seq_len:,} tokens",
@@ -158,14 +198,14 @@ def train(
     ) as error:
         if not _first():  # one process speaks for all
             raise SystemExit(1) from None
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(by_option(str(error), _OPTIONS)) from None
     if history.validation_losses:  # the first process has measured them
         _say(
-            quiet,
+            False,
             f"Done: validation loss {history.validation_losses[-1]:.3f} after {config.steps:,} "
-            f"steps; see {folder / 'loss.png'}.\n"
-            f"Next: tinygpt generate --run {shlex.quote(str(folder))}",
+            f"steps; see {folder / 'loss.png'}.",
         )
+        _say(quiet, f"Next: tinygpt generate --run {shlex.quote(str(folder))}")
 
 
 def _refuse_preset(out: Path | None) -> None:
@@ -175,6 +215,26 @@ def _refuse_preset(out: Path | None) -> None:
         raise ValueError(
             f"--resume takes all settings from the run in {out}; leave out --preset, which is "
             "for a new run"
+        )
+
+
+def _refuse_fewer_steps(folder: Path, before: int, steps: int | None) -> None:
+    """A run that goes on may make more steps; fewer would be another schedule up to now."""
+    if steps is not None and steps < before:
+        raise ValueError(
+            f"--steps is {steps:,}, but the run in {folder} is to make {before:,}; a run that goes "
+            "on may make more steps, not fewer"
+        )
+
+
+def _refuse_another_shape(given: dict, tokenizer: str | None, tie: bool | None) -> None:
+    """With --init-from, shape and vocabulary are those of the weights."""
+    fixed = ("block_size", "embed_dim", "num_layers", "num_heads")
+    options = [_OPTIONS[name] for name in fixed if name in given]
+    options += ["--tokenizer"] * (tokenizer is not None) + ["--tie"] * (tie is not None)
+    if options:
+        raise ValueError(
+            f"--init-from takes shape and vocabulary from the run; leave out {', '.join(options)}"
         )
 
 

@@ -45,7 +45,7 @@ def load_corpus(
     source: str | os.PathLike = "shakespeare",
     folder: str | os.PathLike | None = None,
     train_fraction: float = 0.9,
-    tokenizer: ByteBPE | int | None = None,
+    tokenizer: Vocabulary | int | None = None,
 ) -> Corpus:
     """Read a text, number its characters or tokens, and split it, alike on every machine.
 
@@ -62,8 +62,9 @@ def load_corpus(
             than it. What is kept there is used again only for the same text, and only when
             it is whole. Without a folder the numbers are in memory.
         train_fraction: the part to train on, between 0 and 1; the rest is for validation.
-        tokenizer: None numbers the characters. A ByteBPE numbers its tokens; an integer is the
-            size of one that is trained on the same part of the text.
+        tokenizer: None numbers the characters of the text. A ByteBPE numbers its tokens, a
+            CharVocabulary its characters; an integer is the size of a ByteBPE that is trained
+            on the same part of the text.
 
     Raises:
         TypeError, ValueError: an argument is of another kind or out of range.
@@ -75,6 +76,11 @@ def load_corpus(
     if length < 2:
         given = "is empty" if length == 0 else "has one character"
         raise DataError(f"{source} {given}; give a text with something to predict")
+    if len(characters) == 1:
+        raise DataError(
+            f"{source} has one distinct character, {characters!r}, in {length:,} places; give a "
+            "text with something to predict"
+        )
     vocabulary = _vocabulary(tokenizer, characters, pieces, int(train_fraction * length))
     if folder is None:
         ids = tokens.encode(pieces(), vocabulary)
@@ -82,7 +88,7 @@ def load_corpus(
         folder = _path("folder", folder)
         ids = tokens.kept_tokens(folder, pieces, vocabulary, length, digest)
     split = train_val_split(ids, train_fraction)
-    known = source if name == source else str(_path("source", source).resolve())
+    known = source if name == source else os.path.realpath(_path("source", source))
     return Corpus(name, vocabulary, *split, digest, known)
 
 
@@ -103,6 +109,13 @@ def _vocabulary(
         return CharVocabulary(characters)
     if validate.is_integer(tokenizer):
         return ByteBPE.train(_first(pieces(), to_learn_from), tokenizer)
+    if isinstance(tokenizer, CharVocabulary):
+        if unknown := "".join(c for c in characters if c not in set(tokenizer.characters)):
+            raise DataError(
+                f"the text has characters that the vocabulary lacks, such as {unknown[0]!r}; "
+                "leave them out of the text, or train without that vocabulary"
+            )
+        return tokenizer
     return validate.instance("load_corpus", "tokenizer", tokenizer, ByteBPE)
 
 
@@ -121,7 +134,9 @@ def _open(source) -> tuple[str, tokens.Pieces]:
         text = corpora.shakespeare() if source == "shakespeare" else corpora.tinyshakespeare()
         return source, partial(_pieces, text)
     path = _path("source", source)
-    return path.resolve().name, partial(read_pieces, text_files(path))
+    files = text_files(path)
+    # Not Path.resolve, which raises what no reader expects at a link that leads to itself.
+    return Path(os.path.realpath(path)).name, partial(read_pieces, files)
 
 
 def _pieces(text: str) -> Iterator[str]:

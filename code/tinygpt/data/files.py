@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from tinygpt.files import checked_path, special
+from tinygpt.validate import describe
+
 # A full disk, or one's share of it.
 NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
@@ -41,8 +44,13 @@ def replacing(
         otherwise: what to do where the folder cannot be written to, for the message.
 
     Raises:
-        DataError: the file cannot be written (full disk, no permission, a file in the way).
+        TypeError, ValueError: path is no path.
+        DataError: the file cannot be written (full disk, no permission, a file in the way), or
+            something other than a file is at path.
     """
+    path = checked_path("write_atomically", path)
+    if kind := special(path):
+        raise DataError(f"{path}: is {kind}; give the name of a file")
     beside = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,5 +78,9 @@ def write_atomically(
     path: Path, content: bytes, otherwise: str = "give a folder that can be written to"
 ) -> None:
     """Write `content` to `path`, whole or not at all; see `replacing`."""
+    if not isinstance(content, (bytes, bytearray, memoryview)):
+        raise TypeError(
+            f"write_atomically: content must be bytes, got {describe(content)}; encode a text first"
+        )
     with replacing(path, otherwise) as file:
         file.write(content)

@@ -33,6 +33,8 @@ def text_files(path: Path) -> list[Path]:
         return [path]
     if not os.path.isdir(path):
         what = "is neither a file nor a folder" if os.path.lexists(path) else "is not there"
+        if os.path.islink(path):
+            what = "is a link that leads nowhere, or to itself"
         raise DataError(f"{path} {what}; give a text file or a folder of text files")
     found = []
     for folder, subfolders, names in os.walk(path, onerror=_cannot_be_read):

@@ -9,6 +9,9 @@ from types import ModuleType
 from typing import Any
 
 from tinygpt.lab.definitions import Chapter, Exercise, LabError, Mistake
+from tinygpt.lab.excerpt import without_checks, without_docstrings
+
+_LEFT_OUT = "# Argument checks are left out."
 
 
 class Markdown(str):
@@ -18,20 +21,26 @@ class Markdown(str):
         print(self)
 
 
-def source(*objects: Any, docstrings: bool = True) -> Markdown:
+def source(*objects: Any, docstrings: bool = True, checks: bool = False) -> Markdown:
     """Return the source of functions, classes or mistakes as one Markdown code block.
+
+    The last line says so where argument checks were left out.
 
     Args:
         objects: what to show, in this order.
         docstrings: False leaves the docstrings out.
+        checks: True shows the argument checks too.
 
     Raises:
         LabError: an object has no source in a file.
     """
     if not objects:
         raise LabError("lab.source: give a function or a class, such as lab.source(LayerNorm)")
-    texts = [source_text(item, docstrings=docstrings) for item in objects]
-    return Markdown("```python\n" + "\n\n\n".join(texts) + "\n```\n")
+    whole = [source_text(item, docstrings=docstrings) for item in objects]
+    shown = whole if checks else [_idea(item, docstrings) for item in objects]
+    if shown != whole:
+        shown[-1] += f"\n\n{_LEFT_OUT}"
+    return Markdown("```python\n" + "\n\n\n".join(shown) + "\n```\n")
 
 
 def source_text(item: Any, *, docstrings: bool = True) -> str:
@@ -46,7 +55,16 @@ def source_text(item: Any, *, docstrings: bool = True) -> str:
         raise LabError(
             f"lab.source: a {kind} has no source to show; give a function or a class"
         ) from None
-    return text if docstrings else _without_docstrings(text)
+    return text if docstrings else without_docstrings(text)
+
+
+def _idea(item: Any, docstrings: bool) -> str:
+    """Return the source without its argument checks; a mistake is shown whole."""
+    text = source_text(item, docstrings=docstrings)
+    if isinstance(item, Mistake):
+        return text
+    home = vars(sys.modules[item.__module__])
+    return without_checks(text, library="torch" if "torch" in home else "np")
 
 
 def start_text(chapter: Chapter) -> str:
@@ -95,18 +113,3 @@ def _global_names(text: str) -> list[str]:
     """Names that the code reads and Python does not define."""
     names = [node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
     return [name for name in dict.fromkeys(names) if not hasattr(builtins, name)]
-
-
-def _without_docstrings(text: str) -> str:
-    lines = text.splitlines()
-    for node in ast.walk(ast.parse(text)):
-        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or not ast.get_docstring(node):
-            continue
-        first = node.body[0]
-        if len(node.body) == 1:
-            continue  # nothing would be left of the body
-        end = first.end_lineno
-        if end < len(lines) and lines[end].strip() == "":
-            end += 1
-        lines[first.lineno - 1 : end] = [None] * (end - first.lineno + 1)
-    return "\n".join(line for line in lines if line is not None)

@@ -36,7 +36,7 @@ def header(chapter: str) -> None:
     if facts.get("notebook"):
         name = Path(facts["notebook"]).name
         lines.append(f"- **Notebook:** [{name}]({facts['notebook']})")
-    _print(_callout("note", "Chapter facts", "\n".join(lines)))
+    _print(_callout("note .box-facts", "Chapter facts", "\n".join(lines)))
 
 
 def workflow(chapter: str) -> None:

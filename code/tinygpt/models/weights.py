@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tinygpt import scratch
-from tinygpt.files import read_safetensors, write_whole
+from tinygpt.files import read_safetensors, safetensors_with_checksums, write_whole
 from tinygpt.validate import describe, first_few, instance
 
 
@@ -24,7 +24,7 @@ def save(path: str | os.PathLike, model: nn.Module):
     from safetensors.torch import save as serialise
 
     instance("save", "model", model, nn.Module)
-    write_whole("save", path, serialise(weights(model)))
+    write_whole("save", path, safetensors_with_checksums(weights(model), serialise))
 
 
 def load(path: str | os.PathLike, model: nn.Module) -> nn.Module:
@@ -35,10 +35,10 @@ def load(path: str | os.PathLike, model: nn.Module) -> nn.Module:
         ValueError: when it is not a whole safetensors file, or its names or shapes are not
             the model's.
     """
-    from safetensors.torch import load_file
+    from safetensors.torch import load as load_bytes
 
     instance("load", "model", model, nn.Module)
-    load_weights(model, read_safetensors("load", path, load_file))
+    load_weights(model, read_safetensors("load", path, load_bytes))
     return model
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from tinygpt.shapes import Float, Int
-from tinygpt.validate import describe, ids_below, integer_array
+from tinygpt.validate import describe, ids_below, integer_array, positive_integer
 
 Tokens = Int[Tensor, "T"] | np.ndarray | Sequence[int]
 
@@ -47,7 +47,13 @@ def logits_along(model: Decoder, tokens: Tokens, batch_size: int = 64) -> Float[
 
     Row t holds the scores of the token after position t, from the last max_seq_len tokens up
     to t: what the model would have gone by, had it written the text.
+
+    Raises:
+        TypeError, ValueError: the model is no decoder, the text is empty or holds an id outside
+            the vocabulary, or batch_size is no positive integer.
     """
+    check_model("logits_along", model)
+    batch_size = positive_integer("logits_along", "batch_size", batch_size)
     text = token_list("logits_along", "tokens", tokens, model.vocab_size)
     with evaluating(model):
         start = torch.tensor([text[: model.max_seq_len]], device=device_of(model))

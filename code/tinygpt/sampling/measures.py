@@ -5,7 +5,7 @@ from torch import Tensor
 
 from tinygpt.sampling.decoder import Decoder, Tokens, check_model, logits_along, token_list
 from tinygpt.shapes import Float
-from tinygpt.validate import positive_integer
+from tinygpt.validate import describe, instance, integers, positive_integer
 
 
 def entropy(probabilities: Float[Tensor, "*B V"]) -> Float[Tensor, "*B"]:
@@ -15,7 +15,16 @@ def entropy(probabilities: Float[Tensor, "*B V"]) -> Float[Tensor, "*B"]:
     equally likely tokens that would be as uncertain.
 
     Source: Shannon (1948), A Mathematical Theory of Communication, section 6.
+
+    Raises:
+        TypeError, ValueError: probabilities are no tensor of floats with at least one axis.
     """
+    instance("entropy", "probabilities", probabilities, Tensor)
+    if probabilities.ndim == 0 or not probabilities.is_floating_point():
+        raise ValueError(
+            "entropy: probabilities must be floats of shape (..., V), got "
+            f"{describe(probabilities)}"
+        )
     return torch.special.entr(probabilities).sum(dim=-1)
 
 
@@ -47,8 +56,13 @@ def repetition(tokens: Tokens, n: int = 4) -> float:
 
     Source: Welleck et al. (2020), Neural Text Generation with Unlikelihood Training
     (seq-rep-n).
+
+    Raises:
+        TypeError, ValueError: tokens are no sequence of integers, or n no positive integer.
     """
     n = positive_integer("repetition", "n", n)
-    text = [int(token) for token in tokens]
+    if isinstance(tokens, Tensor):
+        tokens = tokens.tolist()
+    text = integers("repetition", "tokens", tokens)
     grams = [tuple(text[start : start + n]) for start in range(len(text) - n + 1)]
     return 1 - len(set(grams)) / len(grams) if grams else 0.0

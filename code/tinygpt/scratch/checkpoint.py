@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from tinygpt.files import read_safetensors, write_whole
+from tinygpt.files import read_safetensors, safetensors_with_checksums, write_whole
 from tinygpt.scratch.layers import Module
 from tinygpt.validate import instance
 
@@ -25,7 +25,7 @@ def save(path: str | os.PathLike, module: Module):
 
     instance("save", "module", module, Module)
     state = {name: np.ascontiguousarray(p.data) for name, p in module.named_parameters()}
-    write_whole("save", path, serialise(state))
+    write_whole("save", path, safetensors_with_checksums(state, serialise))
 
 
 def load(path: str | os.PathLike, module: Module) -> Module:
@@ -43,8 +43,8 @@ def load(path: str | os.PathLike, module: Module) -> Module:
         ValueError: when it is not a whole safetensors file, or its names or shapes are not
             the module's. The module is then unchanged.
     """
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load as load_bytes
 
     instance("load", "module", module, Module)
-    module.load_state_dict(read_safetensors("load", path, load_file))
+    module.load_state_dict(read_safetensors("load", path, load_bytes))
     return module

@@ -1,5 +1,7 @@
 """The 256 bytes as tokens, and as characters that can be seen, both in GPT-2's way."""
 
+from tinygpt import validate
+
 # First the bytes that Latin-1 shows as a mark, then the others: spaces, ends of line, controls.
 _VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 BYTES = bytes(_VISIBLE + [byte for byte in range(256) if byte not in _VISIBLE])
@@ -14,7 +16,12 @@ _TO_BYTES = {mark: byte for byte, mark in _TO_MARKS.items()}
 
 
 def visible(token: bytes) -> str:
-    """Write any bytes as marks without spaces, one for each byte: b" the" is Ġthe."""
+    """Write any bytes as marks without spaces, one for each byte: b" the" is Ġthe.
+
+    Raises:
+        TypeError: token is not bytes.
+    """
+    validate.instance("visible", "token", token, bytes)
     return "".join(_TO_MARKS[byte] for byte in token)
 
 

@@ -10,6 +10,7 @@ from tinygpt.training.checkpoint import (
     load_run,
     preset_of,
     refuse_a_run,
+    shape_in,
     vocabulary_of,
 )
 from tinygpt.training.config import PRESETS, Config, ModelConfig, Preset
@@ -38,6 +39,7 @@ __all__ = [
     "preset_of",
     "pretrained",
     "refuse_a_run",
+    "shape_in",
     "train",
     "vocabulary_of",
 ]

@@ -17,9 +17,10 @@ import torch
 from torch import nn
 
 from tinygpt.data import Vocabulary, vocabulary_from_json
-from tinygpt.files import checked_path, read_safetensors
+from tinygpt.files import checked_path, read_safetensors, safetensors_with_checksums
 from tinygpt.models import GPT, load, save
 from tinygpt.training.config import Config, ModelConfig, Preset, from_json
+from tinygpt.training.devices import memory
 
 _NAME = re.compile(r"checkpoint-(\d{6,})")
 _MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -172,10 +173,20 @@ def load_run(run: str | os.PathLike) -> tuple[GPT, Vocabulary, dict[str, Any]]:
     return load_model(checkpoint / "model.safetensors", read_state(checkpoint), str(checkpoint))
 
 
+def shape_in(state: dict[str, Any], where: str) -> ModelConfig:
+    """Return the shape of the model that a state describes.
+
+    Raises:
+        CheckpointError: the state is damaged.
+    """
+    with _explained(f"{where}: the checkpoint"):
+        return from_json(ModelConfig, state["model"], f"{where}: model")
+
+
 def load_model(weights: Path, state: dict[str, Any], where: str):
     """Build the model that a state describes and fill it with weights from a file."""
     with _explained(f"{where}: the checkpoint"):
-        config = from_json(ModelConfig, state["model"], f"{where}: model")
+        config = shape_in(state, where)
         vocabulary = _vocabulary(state)
         model = build_model(config, len(vocabulary))
         load(weights, model)
@@ -227,12 +238,13 @@ def _check_memory(config: ModelConfig, vocab_size: int):
 
     PyTorch would find out by itself, but only after building blocks until there is no room.
     """
-    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
+    room = memory()
+    if room is None:
         return
     width, layers = config.embed_dim, config.num_layers
     numbers = (vocab_size + config.max_seq_len) * width + layers * 12 * width**2
     a_block = 20_000  # bytes of Python objects, at least
-    if 4 * numbers + layers * a_block > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+    if 4 * numbers + layers * a_block > room:
         raise MemoryError
 
 
@@ -243,11 +255,11 @@ def restore(checkpoint: Path, model: nn.Module, optimizer: torch.optim.AdamW):
     Raises:
         CheckpointError: a file is not there, damaged, or of another model.
     """
-    from safetensors.torch import load_file
+    from safetensors.torch import load as load_bytes
 
     with _explained(f"{checkpoint}: the checkpoint"):
         load(checkpoint / "model.safetensors", model)
-        moments = read_safetensors("resume", checkpoint / "optimizer.safetensors", load_file)
+        moments = read_safetensors("resume", checkpoint / "optimizer.safetensors", load_bytes)
         step = moments["step"]
         if step.shape or not step.is_floating_point() or not step.isfinite():
             raise ValueError(f"optimizer.safetensors: step is {step}")
@@ -267,7 +279,7 @@ def _save_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.AdamW):
         state = optimizer.state[parameter]
         tensors |= {f"{name}.{moment}": state[moment].cpu() for moment in _MOMENTS}
         tensors["step"] = state["step"].cpu()  # the same for all
-    path.write_bytes(serialise(tensors))
+    path.write_bytes(safetensors_with_checksums(tensors, serialise))
 
 
 def _trained(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:

@@ -24,13 +24,22 @@ def choose_device(name: str = "auto") -> torch.device:
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, TypeError, ImportError, AttributeError) as error:
-        reason = (str(error).splitlines() or ["unknown"])[0][:100]
+        reason = (str(error).splitlines() or [""])[0][:100]
+        # PyTorch's list of all the devices that it has ever heard of helps nobody.
+        reason = "" if not reason or reason.startswith("Expected one of") else f" ({reason})"
         raise ValueError(
-            f"device must be auto, cpu, or one that is in this machine, got {name!r} ({reason})"
+            f"device must be auto, cpu, or one that is in this machine, got {name!r}{reason}"
         ) from None
     if device.type == "meta":
         raise ValueError("device must be one that computes, got 'meta'")
     return device
+
+
+def memory() -> int | None:
+    """Return the bytes of memory that this machine has; None where the system does not say."""
+    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return None
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager:

@@ -43,7 +43,8 @@ def train(
         corpus: the text.
         config: how to train.
         folder: where to keep log, curve, samples and checkpoints; None keeps nothing.
-        resume: whether to go on from the folder's newest checkpoint.
+        resume: whether to go on from the folder's newest checkpoint. With more steps than before
+            the rate follows the longer cosine from there on.
         progress: whether to show a bar with loss and tokens per second.
         on_eval: called after each evaluation with step, model and history so far.
         command: the command that started the run, to be kept with it.

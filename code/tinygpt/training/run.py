@@ -26,8 +26,8 @@ from tinygpt.training.history import History, Log, LogError
 from tinygpt.training.updates import Updates
 from tinygpt.validate import instance, is_integer
 
-# What may differ when a run goes on: it changes where and how fast it computes.
-_FREE = ("device", "compile")
+# What may differ when a run goes on: where and how fast it computes, and how far.
+_FREE = ("device", "compile", "steps")
 
 
 class Run:
@@ -182,6 +182,11 @@ class Run:
             )
         if not is_integer(step) or not 1 <= step <= before.training.steps:
             raise CheckpointError(f"{newest}: state.json is damaged: step is {step!r}")
+        if self.config.steps < before.training.steps:
+            raise ValueError(
+                f"train: steps is {self.config.steps:,}, but the run in {self.folder} is to make "
+                f"{before.training.steps:,}; a run that goes on may make more steps, not fewer"
+            )
         if text != self.corpus.digest:
             raise ValueError(
                 f"train: {self.corpus.name} is not the text of the run in {self.folder}; give the "

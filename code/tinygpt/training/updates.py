@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from tinygpt import data
+from tinygpt.models import GPT
 from tinygpt.scratch import CosineSchedule
 from tinygpt.training.config import Config
-from tinygpt.training.devices import autocast, seed_dropout
+from tinygpt.training.devices import autocast, memory, seed_dropout
 from tinygpt.training.distributed import Workers
 from tinygpt.training.evaluation import evaluate
 from tinygpt.training.optimizer import configure_optimizer
@@ -62,14 +63,18 @@ class Updates:
         if config.compile:
             loss = torch.compile(loss)
         self.loss = DistributedDataParallel(loss) if self.team.size > 1 else loss
+        self._check_room()
+        self._updated = 0  # the last update that was made
         self.restart_clock()
 
     def make(self, number: int) -> Update:
         """Make update number 1, 2, … and return what it found.
 
         Raises:
-            TrainingError: the loss is not a number; the weights are then as they were.
+            TrainingError: the loss is not a number, or the update before left weights that are
+                none; the weights are then as they were.
         """
+        start = time.perf_counter()
         if not self.model.training:  # walking over all modules takes time
             self.model.train()
         rate = self.schedule(number - 1)
@@ -87,7 +92,9 @@ class Updates:
         self._check_finite(loss, "loss", number)
         norm = self._clip(number)
         self.optimizer.step()
+        self._updated = number
         self._tokens += self.config.batch_size * self.block_size * self.config.accumulation
+        self._seconds += time.perf_counter() - start
         return Update(loss, rate, norm)
 
     def _backward(self, number: int) -> float:
@@ -123,10 +130,25 @@ class Updates:
 
     def _check_finite(self, value: float, what: str, number: int):
         if not math.isfinite(value):
+            # Asked only now: looking at every weight after every update takes time.
+            self.check_weights(self._updated)
             raise TrainingError(
                 f"train: the {what} is {value} at step {number:,}; try a lower learning_rate, a "
                 "longer warm-up or a smaller clip"
             )
+
+    def _check_room(self):
+        """Refuse at once a batch whose numbers cannot be in memory; PyTorch would fill it first."""
+        room = memory()
+        if room is None or self.device.type != "cpu" or not isinstance(self.model, GPT):
+            return
+        # At least these floats are kept for each token until backward: ten times the width in
+        # each block, and the scores with their gradient.
+        width, blocks = self.model.token_embedding.embedding_dim, len(self.model.blocks)
+        floats = 10 * width * blocks + 2 * self.model.vocab_size
+        tokens = self.config.batch_size // self.team.size * self.block_size
+        if 4 * floats * tokens > room:
+            self._no_room()
 
     def _no_room(self):
         raise TrainingError(
@@ -149,18 +171,21 @@ class Updates:
         for name, parameter in self.model.named_parameters():
             if not parameter.isfinite().all():
                 raise TrainingError(
-                    f"train: after step {number:,} {name} holds what is not a number; try a lower "
-                    "learning_rate, a longer warm-up or a smaller clip"
+                    f"train: after step {number:,}{self._rate(number)} {name} holds what is not a "
+                    "number; try a lower learning_rate, a longer warm-up or a smaller clip"
                 )
+
+    def _rate(self, number: int) -> str:
+        return f", taken at a rate of {self.schedule(number - 1):g}," if number else ""
 
     @property
     def speed(self) -> float:
-        """Tokens per second since the clock was started."""
-        return self._tokens / (time.perf_counter() - self._since)
+        """Tokens per second of the updates since the clock was started, and of them alone."""
+        return self._tokens / self._seconds
 
     def restart_clock(self):
         """Measure the speed from now on."""
-        self._since, self._tokens = time.perf_counter(), 0
+        self._seconds, self._tokens = 0.0, 0
 
 
 class _Loss(nn.Module):
