@@ -1,6 +1,8 @@
 """The chapters and cells that the pytest plugin collects; see check.py."""
 
+import ast
 import contextlib
+import os
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -24,9 +26,10 @@ from bookbuild.compare import (
 from bookbuild.computed import printed_number, same_number
 from bookbuild.config import Book
 from bookbuild.execute import describe_error, keep_run, prepare_chapter
-from bookbuild.kernel import Workspace, without_machine_paths
+from bookbuild.kernel import THREADS, Workspace, without_machine_paths
 from bookbuild.notebook import ChapterError, read_chapter
 from bookbuild.reference import FOLDER, read_reference, reference_path
+from bookbuild.trained import trained_names
 
 
 class Failure(Exception):
@@ -58,6 +61,20 @@ class ChapterKernel(RunningKernel):
         return self.kc.execute(
             cell_input, store_history=True, allow_stdin=False, stop_on_error=False
         )
+
+    def evaluate(self, expression: str, timeout: float):
+        """The value of an expression of plain literals; None where it raises or takes too long."""
+        asked = {"value": expression}
+        msg_id = self.kc.execute("", silent=True, store_history=False, user_expressions=asked)
+        deadline = time.monotonic() + timeout
+        while self.is_alive() and time.monotonic() < deadline:
+            with contextlib.suppress(Empty):
+                message = self.get_message("shell", timeout=1)
+                if message["parent_header"].get("msg_id") == msg_id:
+                    found = message["content"].get("user_expressions", {}).get("value", {})
+                    text = found.get("data", {}).get("text/plain")
+                    return None if text is None else ast.literal_eval(text)
+        return None
 
     def await_reply(self, msg_id: str, timeout: float | None = None) -> None:
         deadline = time.monotonic() + (timeout or 3600)
@@ -100,10 +117,13 @@ class ChapterFile(IPyNbFile):
         if expected is None:
             return
         numbers = defaultdict(int)
+        trained = trained_names(self.run.chapter)
+        known = trained[0]  # what the cells so far have trained
         for index, cell in enumerate(self.run.nb.cells):
             if "skip-execution" in cell.metadata.tags:
                 continue
             where = cell.metadata["book"]
+            known = trained[where["cell"]] if "cell" in where else known
             label = f"line-{where['line']}"
             if "expr" in where:
                 numbers[where["line"]] += 1
@@ -112,7 +132,7 @@ class ChapterFile(IPyNbFile):
             else:
                 allowed = tolerances[where["cell"] - 1]
             item = CellItem.from_parent(
-                self, name=label, index=index, cell=cell, allowed=allowed,
+                self, name=label, index=index, cell=cell, allowed=allowed, trained=known,
                 reference=expected.get(cell.id),
             )  # fmt: skip
             self.items.append(item)
@@ -166,9 +186,10 @@ class ChapterFile(IPyNbFile):
     def _keep(self) -> None:
         """Give the build's cache the outputs of a chapter that is as it is expected.
 
-        Only where every cell has run once and in order, as in a build.
+        Only where every cell has run once and in order, as in a build, and not when
+        `bookbuild cpus` has this machine be another.
         """
-        if self.passed != self.items or self.rewrites:
+        if self.passed != self.items or self.rewrites or THREADS in os.environ:
             return
         for count, item in enumerate(self.items, 1):
             item.cell.outputs, item.cell.execution_count = item.test_outputs, count
@@ -235,7 +256,7 @@ class ReferenceItem(pytest.Item):
 class CellItem(IPyNbCell):
     """One cell, or one number in prose."""
 
-    def __init__(self, *, index: int, cell, allowed: Tolerances, reference, **kwargs):
+    def __init__(self, *, index: int, cell, allowed: Tolerances, trained, reference, **kwargs):
         where = cell.metadata["book"]
         options = {
             "check": where.get("options", {}).get("check", True) is not False,
@@ -247,6 +268,7 @@ class CellItem(IPyNbCell):
         # nbval compares nothing where this is None; whether the reference ran is seen below.
         self.cell.execution_count = 1
         self.where, self.allowed, self.reference = where, allowed, reference
+        self.trained = trained  # names of trained values, each with its tolerance
         self.output_timeout = 60
 
     def setup(self) -> None:
@@ -327,6 +349,20 @@ class CellItem(IPyNbCell):
                 "correct it, or run make reference\n"
                 f"  in the prose: {self.where['typed']}\n"
                 f"  computed:     {printed}   from {self.where['expr']}"
+            )
+        moves = self.where["tolerance"] is not None
+        found = self.parent.kernel.evaluate(
+            "__import__('bookbuild.turning', fromlist=['turning'])"
+            f".find_turn(globals(), {self.where['expr']!r}, {self.trained!r}, {moves})",
+            self.parent.run.timeout,
+        )
+        if found:
+            now, then, names = found
+            ways = [f"{name} by {self.trained[name]:g}" for name in names]
+            raise Failure(
+                f"{self._at(_line(self.cell))}: the sentence turns: {now!r} becomes {then!r} when "
+                f"trained values move by their cell's tolerance ({', '.join(ways)}); choose "
+                "settings that are farther from the edge, say less, or give the number a tolerance"
             )
 
     def _told(self, found: Difference) -> str:

@@ -1,4 +1,4 @@
-"""The command line: `bookbuild build`, `serve` and `reference`."""
+"""The command line: `bookbuild build`, `serve`, `cpus` and `reference`."""
 
 import contextlib
 import errno
@@ -179,6 +179,27 @@ def serve(renderer: str, jobs: int, port: int) -> None:
         from bookbuild.serve import serve as serve_site
 
         serve_site(book, port=port, build=["build", "--renderer", "pandoc", "--jobs", str(jobs)])
+
+
+@cli.command()
+@click.argument("chapters", nargs=-1)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="how many cores to use",
+)
+@click.option("--afresh", is_flag=True, help="check again what is remembered")
+def cpus(chapters: tuple[str, ...], jobs: int, afresh: bool) -> None:
+    """Check chapters as other processors would compute them, and print a table."""
+    from bookbuild.sweep import sweep
+
+    book = read_book(find_root(Path.cwd()))
+    only = [_find_chapter(book, name) for name in chapters] or None
+    failed = sweep(book, only, jobs=jobs, afresh=afresh)
+    if failed:
+        raise click.ClickException(f"{failed} check{'s' * (failed != 1)} failed")
 
 
 @cli.command()
