@@ -14,16 +14,17 @@ from nbformat import NotebookNode
 
 from bookbuild.notebook import Cell, Chapter
 from bookbuild.options import Options
+from bookbuild.printed import strip_controls
 from bookbuild.reading import Where
 from bookbuild.vocabulary import read_output
 
 FLOAT = "book-float"
-_IMAGES = {"image/svg+xml": ".svg", "image/png": ".png", "image/jpeg": ".jpg"}
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+IMAGES = {"image/svg+xml": ".svg", "image/png": ".png", "image/jpeg": ".jpg"}
 # What `plt.plot()` returns at the end of a cell is not a result.
 _PLOT_OBJECT = re.compile(r"^(\[?<matplotlib|<seaborn\.|\(?<Figure |\(?array\(\[.*<Axes)", re.S)
 # Where a warning was raised, on the machine that ran the chapter.
-_PLACE = re.compile(r"^\S*ipykernel_\d+\S*\.py:\d+: |^<ipython-input[^>]*>:\d+: ", re.M)
+_PLACE = re.compile(r"^(\S+):\d+: ", re.M)
+_CELL_NAMES = ("<cell>", "<ipython-input")
 _OPTION = re.compile(r"^\s*#\s*\|")
 
 
@@ -68,7 +69,7 @@ class CellWriter:
     def _outputs(
         self, cell: Cell, number: int, options: Options, outputs: list[NotebookNode]
     ) -> list[pf.Block]:
-        pictures = [_richest(o) in _IMAGES for o in outputs]
+        pictures = [richest(o) in IMAGES for o in outputs]
         self._check_alts(cell, options, sum(pictures))
         alts = options.alts if len(options.alts) == sum(pictures) else options.alts * sum(pictures)
         blocks, drawn = [], 0
@@ -78,17 +79,17 @@ class CellWriter:
                 if output.name == "stderr" and not options.warning:
                     continue
                 if options.output == "asis" and output.name == "stdout":
-                    blocks += read_output(output.text, self.where, cell.line)
+                    blocks += read_output(strip_controls(output.text), self.where, cell.line)
                 else:
                     blocks.append(_text(output.text, output.name))
             elif kind == "error":
                 blocks.append(_text(f"{output.ename}: {output.evalue}", "error"))
-            elif _richest(output) in _IMAGES:
+            elif richest(output) in IMAGES:
                 name = f"{options.label or f'cell-{number}'}-output-{drawn + 1}"
                 image = self._image(output, name, alts[drawn], options.picture)
                 blocks.append(image)
                 drawn += 1
-            elif not _is_plot_object(output, any(pictures)):
+            elif not is_plot_object(output, any(pictures)):
                 blocks += self._display(cell, options, output)
         return blocks
 
@@ -103,27 +104,27 @@ class CellWriter:
             )
 
     def _display(self, cell: Cell, options: Options, output: NotebookNode) -> list[pf.Block]:
-        kind = _richest(output)
+        kind = richest(output)
         if kind == "text/markdown":
-            blocks = read_output(_joined(output.data[kind]), self.where, cell.line)
+            blocks = read_output(strip_controls(joined(output.data[kind])), self.where, cell.line)
             if options.output == "asis":
                 return blocks
             classes = ["cell-output", "cell-output-display", "cell-output-markdown"]
             return [pf.Div(*blocks, classes=classes)]
         if kind == "text/plain":
-            return [_text(_joined(output.data[kind]), "display")]
+            return [_text(joined(output.data[kind]), "display")]
         self.where.fail(
             cell.line,
             None,
             f"the cell shows {kind}; a chapter shows text/plain, text/markdown, "
-            f"{', '.join(_IMAGES)} (print text, or Markdown with `output: asis`)",
+            f"{', '.join(IMAGES)} (print text, or Markdown with `output: asis`)",
         )
 
     def _image(self, output: NotebookNode, name: str, alt: str, picture: bool) -> pf.Block:
-        kind = _richest(output)
-        data = _joined(output.data[kind])
+        kind = richest(output)
+        data = joined(output.data[kind])
         content = data.encode() if kind == "image/svg+xml" else base64.b64decode(data)
-        url = self.keep(name + _IMAGES[kind], content)
+        url = self.keep(name + IMAGES[kind], content)
         attributes = {"fig-alt": alt}
         given = output.get("metadata", {}).get(kind, {})
         size = (given.get("width"), given.get("height")) if given else image_size(content)
@@ -199,8 +200,13 @@ def _text(text: str, name: str) -> pf.Div:
 
 def clean(text: str) -> str:
     """The text as a terminal leaves it: no colours, progress bars in their last state."""
-    lines = _PLACE.sub("", _ANSI.sub("", text)).rstrip("\n").split("\n")
+    lines = _PLACE.sub(_without_cell, strip_controls(text)).rstrip("\n").split("\n")
     return "\n".join(line.rstrip("\r").split("\r")[-1] for line in lines)
+
+
+def _without_cell(place: re.Match) -> str:
+    in_cell = place[1].startswith(_CELL_NAMES) or "ipykernel_" in place[1]
+    return "" if in_cell else place[0]
 
 
 def _merge_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
@@ -212,30 +218,30 @@ def _merge_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
             and output.output_type == last.output_type == "stream"
             and output.name == last.name
         ):
-            merged[-1] = NotebookNode(last | {"text": _joined(last.text) + _joined(output.text)})
+            merged[-1] = NotebookNode(last | {"text": joined(last.text) + joined(output.text)})
         elif output.output_type == "stream":
-            merged.append(NotebookNode(output | {"text": _joined(output.text)}))
+            merged.append(NotebookNode(output | {"text": joined(output.text)}))
         else:
             merged.append(output)
     return merged
 
 
-def _joined(text: str | list[str]) -> str:
+def joined(text: str | list[str]) -> str:
     return text if isinstance(text, str) else "".join(text)
 
 
-def _richest(output: NotebookNode) -> str | None:
+def richest(output: NotebookNode) -> str | None:
     """The kind of data that is shown, of those an output offers."""
     data = output.get("data") or {}
-    known = ["text/markdown", *_IMAGES]
+    known = ["text/markdown", *IMAGES]
     return next((kind for kind in known if kind in data), None) or next(
         (kind for kind in data if kind != "text/plain"), "text/plain" if data else None
     )
 
 
-def _is_plot_object(output: NotebookNode, drawn: bool) -> bool:
-    if output.output_type != "execute_result" or _richest(output) != "text/plain":
+def is_plot_object(output: NotebookNode, drawn: bool) -> bool:
+    if output.output_type != "execute_result" or richest(output) != "text/plain":
         return False
-    text = _joined(output.data["text/plain"]).strip()
+    text = joined(output.data["text/plain"]).strip()
     one_line = "\n" not in text and re.fullmatch(r"[<(\[].*[>)\]]", text)
     return bool(_PLOT_OBJECT.match(text) or (drawn and one_line))

@@ -1,6 +1,5 @@
 """The chapters and cells that the pytest plugin collects; see check.py."""
 
-import ast
 import contextlib
 import os
 import time
@@ -9,13 +8,12 @@ from pathlib import Path
 from queue import Empty
 
 import pytest
-from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
-from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from bookbuild.cache import FOLDER as CACHE
 from bookbuild.cache import CacheError
+from bookbuild.check_kernel import ChapterKernel, DeadKernel
 from bookbuild.compare import (
     Difference,
     FigureError,
@@ -25,66 +23,20 @@ from bookbuild.compare import (
 )
 from bookbuild.computed import printed_number, same_number
 from bookbuild.config import Book
-from bookbuild.execute import describe_error, keep_run, prepare_chapter
-from bookbuild.kernel import THREADS, Workspace, without_machine_paths
+from bookbuild.execute import describe_error, keep_run, prepare_chapter, too_long
+from bookbuild.kernel import THREADS, Workspace
+from bookbuild.labels import NotExpected, wrong_references
 from bookbuild.notebook import ChapterError, read_chapter
+from bookbuild.printed import without_machine_paths
 from bookbuild.reference import FOLDER, read_reference, reference_path
 from bookbuild.trained import trained_names
+
+_PATIENCE = 5  # seconds
+_LABELS = pytest.StashKey[dict]()
 
 
 class Failure(Exception):
     """What a reader of the report needs to know, in a few lines."""
-
-
-class DeadKernel(RuntimeError):
-    """The kernel ended while a cell ran."""
-
-
-class ChapterKernel(RunningKernel):
-    """nbval's kernel, started like the build's."""
-
-    def __init__(self, workspace: Workspace):
-        # Not RunningKernel.__init__: it starts the kernel over TCP and with the user's settings.
-        self.km = workspace.manager(KernelManager)
-        with (workspace.path / "kernel.log").open("wb") as log:
-            self.km.start_kernel(**workspace.start_arguments(), stdout=log, stderr=log)
-        self.kc = self.km.client()
-        self.kc.start_channels()
-        try:
-            self.kc.wait_for_ready(timeout=60)
-        except RuntimeError:
-            self.stop()
-            raise
-
-    def execute_cell_input(self, cell_input: str, allow_stdin: bool | None = None) -> str:
-        # With store_history, IPython sees the `;` that keeps a cell from showing its value.
-        return self.kc.execute(
-            cell_input, store_history=True, allow_stdin=False, stop_on_error=False
-        )
-
-    def evaluate(self, expression: str, timeout: float):
-        """The value of an expression of plain literals; None where it raises or takes too long."""
-        asked = {"value": expression}
-        msg_id = self.kc.execute("", silent=True, store_history=False, user_expressions=asked)
-        deadline = time.monotonic() + timeout
-        while self.is_alive() and time.monotonic() < deadline:
-            with contextlib.suppress(Empty):
-                message = self.get_message("shell", timeout=1)
-                if message["parent_header"].get("msg_id") == msg_id:
-                    found = message["content"].get("user_expressions", {}).get("value", {})
-                    text = found.get("data", {}).get("text/plain")
-                    return None if text is None else ast.literal_eval(text)
-        return None
-
-    def await_reply(self, msg_id: str, timeout: float | None = None) -> None:
-        deadline = time.monotonic() + (timeout or 3600)
-        while time.monotonic() < deadline:
-            try:
-                return super().await_reply(msg_id, timeout=min(1, deadline - time.monotonic()))
-            except Empty:
-                if not self.is_alive():
-                    raise DeadKernel from None
-        raise Empty
 
 
 class ChapterFile(IPyNbFile):
@@ -97,6 +49,7 @@ class ChapterFile(IPyNbFile):
         self.done = 0  # how many of the items have run in the kernel
         self.passed: list[CellItem] = []  # in the order in which they ran
         self.rewrites = False  # whether a cell takes back what it has put out
+        self.patience = 0.0  # until when an interrupted cell may put out what it has left
         self.broken: str | None = None  # where a cell failed in such a way that none can follow
         self.workspace: Workspace | None = None
         self.started = 0.0  # when the kernel did
@@ -114,6 +67,7 @@ class ChapterFile(IPyNbFile):
         self.reference_name = name
         problem, expected = _match(self.run.nb, self.run.name, path, name)
         yield ReferenceItem.from_parent(self, name="reference", problem=problem)
+        yield LabelsItem.from_parent(self, name="labels")
         if expected is None:
             return
         numbers = defaultdict(int)
@@ -174,10 +128,16 @@ class ChapterFile(IPyNbFile):
 
     def _stop(self) -> None:
         super().teardown()  # nbval's: it stops the kernel
+        self.run.read |= self.workspace.sources_read()
         self.workspace.__exit__()
         self.kernel, self.done = None, 0
 
     def get_kernel_message(self, *args, **kwargs) -> dict:
+        if self.timed_out:  # its kernel was interrupted, which a cell may ignore, and print on
+            self.patience = self.patience or time.monotonic() + _PATIENCE
+            kwargs["timeout"] = max(0.0, self.patience - time.monotonic())
+            if not kwargs["timeout"]:
+                raise Empty
         message = super().get_kernel_message(*args, **kwargs)
         # nbval keeps what was put out before these, the build does not.
         self.rewrites |= message["msg_type"] in ("clear_output", "update_display_data")
@@ -253,6 +213,37 @@ class ReferenceItem(pytest.Item):
         return self.path, 0, f"{self.parent.run.name}: reference"
 
 
+class LabelsItem(pytest.Item):
+    """Whether what the chapter refers to and cites is in the book."""
+
+    def runtest(self) -> None:
+        try:
+            wrong = labels_of(self.config, self.parent.book)
+        except NotExpected as error:
+            pytest.skip(f"labels are not known: {error}")
+        if error := wrong.get(self.parent.run.chapter.path):
+            raise Failure(without_machine_paths(str(error), self.parent.book.root))
+
+    def repr_failure(self, excinfo):
+        return str(excinfo.value)
+
+    def reportinfo(self):
+        return self.path, 0, f"{self.parent.run.name}: labels"
+
+
+def labels_of(config: pytest.Config, book: Book) -> dict[Path, ChapterError]:
+    """What is wrong in the whole book, looked for once: a label may stand in any chapter."""
+    known = config.stash.setdefault(_LABELS, {})
+    if book.root not in known:
+        try:
+            known[book.root] = wrong_references(book)
+        except NotExpected as error:
+            known[book.root] = error
+    if isinstance(known[book.root], NotExpected):
+        raise known[book.root]
+    return known[book.root]
+
+
 class CellItem(IPyNbCell):
     """One cell, or one number in prose."""
 
@@ -306,7 +297,7 @@ class CellItem(IPyNbCell):
         """Called by nbval when the cell raised or did not end."""
         line, errors = _line(self.cell), [o for o in self.test_outputs if "ename" in o]
         if self.parent.timed_out or not errors:
-            said = f"runs longer than {self.parent.run.timeout:g} seconds"
+            said = too_long(self.parent.run)
         else:
             ename, evalue = errors[-1].ename, errors[-1].evalue
             root = self.parent.book.root

@@ -40,6 +40,10 @@ def computed_cells(nb: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in nb.cells if "computed" in cell.metadata.tags]
 
 
+def _has_run(cell: NotebookNode) -> bool:
+    return bool(cell.get("outputs"))  # an empty line, at least
+
+
 def value_of(chapter: Chapter, cell: NotebookNode) -> str:
     """What stands between the brackets of a computed number, now.
 
@@ -60,13 +64,17 @@ def value_of(chapter: Chapter, cell: NotebookNode) -> str:
 def with_values(chapter: Chapter, nb: NotebookNode) -> Chapter:
     """The chapter with what its executed notebook computed, where it holds other values.
 
-    Lines keep their numbers.
+    What did not run stays as it is. Lines keep their numbers.
 
     Raises:
         ChapterError: an expression prints what cannot stand in the text.
     """
     lines = list(chapter.lines)
-    cells = [c for c in computed_cells(nb) if printed_number(c) != c.metadata["book"]["typed"]]
+    cells = [
+        cell
+        for cell in computed_cells(nb)
+        if _has_run(cell) and printed_number(cell) != cell.metadata["book"]["typed"]
+    ]
     for cell in sorted(cells, key=lambda cell: -cell.metadata["book"]["start"]):
         where = cell.metadata["book"]
         line, end = lines[where["line"] - 1], where["start"] + len(where["typed"])

@@ -5,6 +5,7 @@ import base64
 import re
 import symtable
 import tomllib
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, unquote, urljoin
 
@@ -17,7 +18,9 @@ from bookbuild.config import Book, Entry
 from bookbuild.crossref import Target
 from bookbuild.images import Pictures
 from bookbuild.notebook import Cell, Chapter
+from bookbuild.options import cell_options
 from bookbuild.plain import PlainText, plain_spaces
+from bookbuild.results import results
 
 _BREAK = "book-cell-break"
 _MIME = {
@@ -34,14 +37,17 @@ def make_notebook(
     title: str,
     targets: dict[str, Target],
     pictures: Pictures,
+    outputs: dict[int, list[nbformat.NotebookNode]],
 ) -> nbformat.NotebookNode:
     """The notebook of a chapter: its text as Markdown, its cells as code, in order.
 
     Args:
         doc: the numbered chapter in normal form, with references set; it is used up.
         title: the chapter's, as plain text.
+        outputs: of the cells, by number.
     """
-    plain = PlainText(targets, pictures, _site(book, entry))
+    runs = partial(_runs, chapter)
+    plain = PlainText(targets, pictures, _site(book, entry), runs)
     plain.apply(doc)
     parts = _Parts(chapter)
     parts.add(list(doc.content))
@@ -53,6 +59,8 @@ def make_notebook(
         "language_info": {"name": "python"},
     })  # fmt: skip
     nb.cells.append(new_markdown_cell(_first(book, entry, title), id="start"))
+    if install := install_code(book):
+        nb.cells.append(new_code_cell(install, id="install"))
     texts = iter(_write([part for part in parts.parts if isinstance(part, list)]))
     for i, part in enumerate(parts.parts):
         if isinstance(part, list):
@@ -60,7 +68,11 @@ def make_notebook(
             _attach(cell, plain.attachments)
             nb.cells.append(cell)
         else:
-            nb.cells.append(_code(chapter, part, parts.silent))
+            cell = _code(chapter, part, parts.silent)
+            if part not in parts.silent:
+                options = cell_options(chapter, chapter.cells[part - 1], book.meta)
+                cell.outputs = results(options, outputs.get(part, []))
+            nb.cells.append(cell)
     nbformat.validate(nb)
     return nb
 
@@ -130,11 +142,10 @@ class _Parts:
         text = [list(div.content)] if div.content else []
         if cell.options.get("eval", True) is False:
             return [[pf.CodeBlock(cell.source, classes=["python"])]]
+        if not _runs(self.chapter, div):
+            return text
         if "book-asis" in div.classes:
-            if not _used_later(self.chapter, number):
-                return text
             self.silent.add(number)
-            return [number, *text]
         return [number, *text]
 
 
@@ -157,6 +168,14 @@ def _cells(block: pf.Block) -> list[pf.Div]:
 
 def _is_cell(element: pf.Element) -> bool:
     return isinstance(element, pf.Div) and "cell" in element.classes
+
+
+def _runs(chapter: Chapter, div: pf.Div) -> bool:
+    """Whether a cell becomes a cell of the notebook, and not text."""
+    number = int(div.attributes["cell"])
+    if chapter.cells[number - 1].options.get("eval", True) is False:
+        return False
+    return "book-asis" not in div.classes or _used_later(chapter, number)
 
 
 def _used_later(chapter: Chapter, number: int) -> bool:
@@ -214,35 +233,52 @@ def _attach(cell: nbformat.NotebookNode, attachments: dict[str, bytes]) -> None:
 def _first(book: Book, entry: Entry, title: str) -> str:
     """What a reader needs to know before the first cell."""
     number = f"{entry.number} " if entry.number is not None else ""
-    install = _install(book)
-    lines = [f"# {number}{title}", ""]
     page = _site(book, entry)(entry.source.stem + ".html")
-    source = f"[*{book.title}*]({page})" if page else f"*{book.title}*"
-    lines += [
-        f"A page of {source}, as a notebook: change a cell and run it again.",
-        "The cells use the book's companion package.",
+    lines = [
+        f"# {number}{title}",
+        "",
+        f"This is [a page of *{book.title}*]({page}) as a notebook, with what its cells put out.",
+        "Change a cell and run it again.",
     ]
-    lines += ["Install it once, in a terminal:", "", "```bash", install, "```"] if install else [
-        "It stands in the folder `code` of the book's source."
-    ]
+    if not install_code(book):
+        lines.append("The cells use the folder `code` of the book's source.")
     return "\n".join(lines)
 
 
-def _install(book: Book) -> str | None:
+def install_code(book: Book) -> str | None:
+    """The cell that brings the companion package, in Colab and elsewhere; it changes nothing
+    where the package is there.
+
+    None when the book has none: no pyproject.toml with a name.
+    """
     try:
         with open(book.root / "pyproject.toml", "rb") as file:
-            name = tomllib.load(file)["project"]["name"]
+            project = tomllib.load(file)["project"]
+        name = project["name"]
     except (OSError, KeyError, tomllib.TOMLDecodeError):
         return None
+    scripts = list(project.get("scripts", {}).values())
+    module = scripts[0].split(".")[0] if scripts else name.replace("-", "_")
+    lines = [
+        "# The cells use the book's companion package; this sees to it that it is there.",
+        "import importlib.util",
+        "",
+        f'if importlib.util.find_spec("{module}") is None:',
+    ]
     if book.repo_url:
-        return f'pip install "{name} @ git+{book.repo_url.removesuffix("/")}"'
-    return "pip install .    # in the folder of the book's source"
+        url = book.repo_url.removesuffix("/")
+        lines.append(f'    %pip install --quiet "{name} @ git+{url}"')
+    else:
+        help_ = f"{module} is missing; run `pip install .` in the folder of the book's source"
+        lines.append(f'    raise ModuleNotFoundError("{help_}")')
+    return "\n".join(lines)
 
 
 def _site(book: Book, entry: Entry):
+    """Addresses of pages: public ones where the book has a site, else as seen from the page."""
     base = (book.meta.get("book") or {}).get("site-url")
 
-    def address(url: str) -> str | None:
-        return urljoin(f"{base.rstrip('/')}/{quote(entry.href)}", url) if base else None
+    def address(url: str) -> str:
+        return urljoin(f"{base.rstrip('/')}/{quote(entry.href)}", url) if base else url
 
     return address

@@ -6,6 +6,7 @@ block quotes, with references and citations as text.
 
 import posixpath
 from collections.abc import Callable
+from html import escape
 from urllib.parse import quote
 
 import panflute as pf
@@ -16,16 +17,32 @@ from bookbuild.images import Pictures, ancestors
 from bookbuild.normal import CAPTION, TITLE, is_callout, is_exercise, part
 
 KEPT = "book-kept"
+# Of a box in a notebook: seen on light and on dark, as no background is.
+_BORDERS = {
+    "note": "border-left: 4px solid #3b82c4",
+    "tip": "border-left: 4px solid #2d8a57",
+    "important": "border-left: 4px solid #b5478a",
+    "caution": "border-left: 4px solid #c77a1a",
+    "warning": "border-left: 4px solid #c8483d",
+    "facts": "border: 1px solid #8b949d",
+    "predict": "border: 2px dashed #8a63b8",
+    "answer": "border-left: 6px double #2d8a57",
+    "source": "border-left: 6px solid #8b949d",
+}
 
 
 class PlainText:
     """Changes the syntax tree of one chapter, in place."""
 
     def __init__(
-        self, targets: dict[str, Target], pictures: Pictures, site: Callable[[str], str | None]
+        self,
+        targets: dict[str, Target],
+        pictures: Pictures,
+        site: Callable[[str], str],
+        runs: Callable[[pf.Div], bool],
     ):
-        """`site(url)` is the public address of a page, where the book has one."""
-        self.targets, self.pictures, self.site = targets, pictures, site
+        """`site(url)` is the address of a page; `runs(div)` whether a cell stays a cell."""
+        self.targets, self.pictures, self.site, self.runs = targets, pictures, site, runs
         self.notes: list[list[pf.Block]] = []
         self.attachments: dict[str, bytes] = {}
 
@@ -60,10 +77,9 @@ class PlainText:
     def _link(self, link: pf.Link) -> list[pf.Inline] | None:
         if link.url.startswith(("http://", "https://", "mailto:")):
             return None
-        url = None if link.url.startswith("#") else self.site(link.url)
-        if url is None:
+        if link.url.startswith("#"):
             return list(link.content)
-        return [pf.Link(*link.content, url=url)]
+        return [pf.Link(*link.content, url=self.site(link.url))]
 
     def _span(self, span: pf.Span) -> list[pf.Inline]:
         if span.identifier.startswith("eq-"):
@@ -85,10 +101,7 @@ class PlainText:
         if FLOAT in div.classes:
             return self._float(div)
         if is_callout(div):
-            title, content = _parts(div)
-            kind = next(c for c in div.classes if c.startswith("callout-"))
-            title = title or [pf.Str(kind.removeprefix("callout-").capitalize())]
-            return pf.BlockQuote(pf.Para(pf.Strong(*title)), *content)
+            return self._callout(div)
         if is_exercise(div):
             title, content = _parts(div)
             name = [pf.Str(self.targets[div.identifier].name)]
@@ -107,6 +120,25 @@ class PlainText:
             return None
         return list(div.content)
 
+    def _callout(self, div: pf.Div) -> list[pf.Block]:
+        """A box with a border, folded as on the page; with a cell in it, a quotation."""
+        title, content = _parts(div)
+        kind = next(c for c in div.classes if c.startswith("callout-")).removeprefix("callout-")
+        box = next((c.removeprefix("box-") for c in div.classes if c.startswith("box-")), kind)
+        title = title or [pf.Str(kind.capitalize())]
+        heading = pf.Para(pf.Strong(*title))
+        cells: list[pf.Div] = []
+        div.walk(lambda e, _: cells.append(e) if _is_cell(e) else None)
+        if any(map(self.runs, cells)):
+            return [pf.BlockQuote(heading, *content)]
+        style = f'style="{_BORDERS[box]}; padding: 0.2em 1em; margin: 0.8em 0"'
+        if "collapse" not in div.attributes:
+            return [_html(f"<div {style}>"), heading, *content, _html("</div>")]
+        state = " open" if div.attributes["collapse"] == "false" else ""
+        summary = escape(" ".join(pf.stringify(heading).split()), quote=False)
+        start = f"<details{state} {style}>\n<summary><b>{summary}</b></summary>"
+        return [_html(start), *content, _html("</details>")]
+
     def _float(self, div: pf.Div) -> list[pf.Block]:
         caption = list(part(div, CAPTION).content[0].content)
         target = self.targets.get(div.identifier)
@@ -118,6 +150,14 @@ class PlainText:
         if own and "book-asis" not in own[0].classes:
             return [pf.Div(line, classes=[KEPT])]
         return [line, *content] if target and target.kind == "tbl" else [*content, line]
+
+
+def _html(text: str) -> pf.RawBlock:
+    return pf.RawBlock(text, format="html")
+
+
+def _is_cell(element: pf.Element) -> bool:
+    return isinstance(element, pf.Div) and "cell" in element.classes
 
 
 def _is_kept(element: pf.Element) -> bool:

@@ -47,6 +47,7 @@ class Manuscript:
     title: list[pf.Inline]
     title_id: str
     pictures: Pictures
+    outputs: dict[int, list[NotebookNode]]  # by number of the cell
     links: list[tuple[int, str, str]] = field(default_factory=list)  # line, page, fragment
     targets: list[Target] = field(default_factory=list)
 
@@ -80,21 +81,21 @@ def read_manuscript(book: Book, entry: Entry, notebook: NotebookNode) -> Manuscr
     chapter = with_values(read_chapter(entry.source), notebook)
     doc, where = read_chapter_source(chapter)
     pictures = Pictures(book.root, entry.href, where)
-    _set_cells(book, doc, chapter, where, pictures, notebook)
-    normalise(doc, where)
-    title, title_id = _take_title(doc, where, entry)
-    manuscript = Manuscript(entry, chapter, where, doc, title, title_id, pictures)
-    sections = book.meta.get("number-sections", True) is not False
-    manuscript.targets = number_page(doc, where, entry.href, entry.number, title_id, sections)
-    return manuscript
-
-
-def _set_cells(book, doc, chapter, where, pictures, notebook) -> None:
     outputs = {
         cell.metadata["book"]["cell"]: cell.get("outputs", [])
         for cell in notebook.cells
         if cell.cell_type == "code" and "cell" in cell.metadata.get("book", {})
     }
+    _set_cells(book, doc, chapter, where, pictures, outputs)
+    normalise(doc, where)
+    title, title_id = _take_title(doc, where, entry)
+    manuscript = Manuscript(entry, chapter, where, doc, title, title_id, pictures, outputs)
+    sections = book.meta.get("number-sections", True) is not False
+    manuscript.targets = number_page(doc, where, entry.href, entry.number, title_id, sections)
+    return manuscript
+
+
+def _set_cells(book, doc, chapter, where, pictures, outputs) -> None:
     writer = CellWriter(chapter, where, pictures.keep)
 
     def replace(element, _):
@@ -153,8 +154,9 @@ def _write_page(
     notebook = None
     if copy is not None:
         notebook = make_notebook(
-            book, entry, manuscript.chapter, copy, plain, own, manuscript.pictures
-        )
+            book, entry, manuscript.chapter, copy, plain, own, manuscript.pictures,
+            manuscript.outputs,
+        )  # fmt: skip
     outline = read_outline(body, plain, int(book.meta.get("toc-depth", 3)))
     page = RenderedPage(
         entry=entry,

@@ -50,10 +50,7 @@ def render(book, outputs: dict[str, dict[int, list]] | None = None) -> dict[str,
         notebook = to_notebook(read_chapter(entry.source))
         given = (outputs or {}).get(entry.source.stem, {})
         for cell in notebook.cells:
-            where = cell.metadata["book"]
-            cell.outputs = given.get(where.get("cell"), [])
-            if "typed" in where:  # as if it had just been computed
-                cell.outputs = [printed(where["typed"])]
+            cell.outputs = given.get(cell.metadata["book"].get("cell"), [])
         executed[entry.source] = notebook
     return {page.entry.source.stem: page for page in render_pages(book, executed)}
 

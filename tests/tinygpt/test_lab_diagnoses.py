@@ -29,7 +29,7 @@ def module(exercise, **methods):
         (lambda seq_len: np.tril(np.ones((seq_len, seq_len))), "ones_and_zeros"),
         (lambda seq_len: np.tri(seq_len, dtype=int), "ones_and_zeros"),
         (lambda seq_len: np.tri(seq_len, dtype=np.float32), "ones_and_zeros"),
-        (lambda seq_len: np.triu(np.ones((seq_len, seq_len))), "transposed"),
+        (lambda seq_len: np.triu(np.ones((seq_len, seq_len), dtype=bool)), "transposed"),
         (lambda seq_len: np.where(np.tri(seq_len) == 1, 0.0, -1e9), "minus_infinity"),
         (
             lambda seq_len: np.tri(seq_len) / 2,
@@ -199,9 +199,15 @@ def test_a_generation_that_switches_only_the_top_to_eval_mode():
     @scratch.no_grad()
     def generate(model, prompt_tokens, max_new_tokens=50, temperature=1.0, *, seed=None):
         mode, model.training = model.training, False
-        tokens = prompt_tokens
+        rng, tokens = np.random.default_rng(seed), prompt_tokens
         for _ in range(max_new_tokens):
-            chosen = model(tokens[:, -model.max_seq_len :]).data[:, -1].argmax(axis=-1)
+            logits = model(tokens[:, -model.max_seq_len :]).data[:, -1].astype(np.float64)
+            chosen = logits.argmax(axis=-1)
+            if temperature:
+                weights = np.exp((logits - logits.max(axis=-1, keepdims=True)) / temperature)
+                limits = weights.cumsum(axis=-1)
+                draws = rng.random((len(tokens), 1)) * limits[:, -1:]
+                chosen = (limits <= draws).sum(axis=-1)
             tokens = np.concatenate([tokens, chosen[:, None]], axis=1)
         model.training = mode
         return tokens
@@ -256,3 +262,58 @@ def test_float32_and_missing_division_are_told_apart():
     with pytest.raises(lab.CheckFailed, match="got float32; convert the scores to float64"):
         short[0](with_choice(softmax))
     short[0](with_choice(lambda scores: softmax(scores.astype(np.float64))))
+
+
+@scratch.no_grad()
+def _one_draw_for_all_rows(model, prompt_tokens, max_new_tokens=50, temperature=1.0, *, seed=None):
+    rng, tokens, mode = np.random.default_rng(seed), prompt_tokens, model.training
+    model.eval()
+    for _ in range(max_new_tokens):
+        logits = model(tokens[:, -model.max_seq_len :]).data[:, -1].astype(np.float64)
+        chosen = logits.argmax(axis=-1)
+        if temperature:
+            weights = np.exp((logits - logits.max(axis=-1, keepdims=True)) / temperature)
+            limits = weights.cumsum(axis=-1)
+            chosen = (limits <= rng.random() * limits[:, -1:]).sum(axis=-1)
+        tokens = np.concatenate([tokens, chosen[:, None]], axis=1)
+    model.train(mode)
+    return tokens
+
+
+def _last_rows_of_the_positions():
+    torch = pytest.importorskip("torch")
+    from tinygpt.lab.gpt import solutions
+
+    class GPT(solutions.GPT):
+        def forward(self, tokens):
+            x = self.token_embedding(tokens)
+            x = self.dropout(x + self.position_embedding.weight[-tokens.shape[1] :])
+            for block in self.blocks:
+                x = block(x)
+            return self.head(self.final_norm(x))
+
+    assert issubclass(GPT, torch.nn.Module)
+    return GPT
+
+
+def _empties_its_batches(model, optimizer, batches, clip):
+    from tinygpt.lab.shakespeare import solutions
+
+    total = solutions.train_step(model, optimizer, batches, clip)
+    batches.clear()
+    return total
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer"),
+    [
+        ("generate", _one_draw_for_all_rows),
+        ("unbroadcast", lambda grad, shape: grad),
+        ("gpt_model", _last_rows_of_the_positions()),
+        ("train_step", _empties_its_batches),
+    ],
+)
+def test_no_mistake_is_named_that_does_not_explain_all_that_was_measured(exercise, answer):
+    """Each of these gives the message of a mistake that it does not make."""
+    result = grade(lab.exercise(exercise), answer)
+    assert (result.status, result.explanation) == (FAILED, "")

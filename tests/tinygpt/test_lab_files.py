@@ -110,7 +110,7 @@ BROKEN = {
     "not a function": ("create_causal_mask = 3\n", "create_causal_mask should be a function, got"),
     "the book's own": (
         "from tinygpt.scratch import create_causal_mask\n",
-        "create_causal_mask is the book's own; write it yourself in work_lab.py",
+        "create_causal_mask is the book's own; write it yourself",
     ),
     "empty file": ("", "work_lab.py has no function create_causal_mask"),
 }

@@ -24,9 +24,9 @@ def answer(body):
 
 
 def test_solved_is_printed_and_returned(capsys):
-    result = lab.check("layer_norm", scratch.LayerNorm)
+    result = lab.check("causal_mask", lambda seq_len: np.tri(seq_len, dtype=bool))
     assert result.passed
-    assert capsys.readouterr().out == "layer_norm  solved\n"
+    assert capsys.readouterr().out == "causal_mask  solved\n"
 
 
 def test_failure_shows_message_and_explanation(capsys):
@@ -45,9 +45,12 @@ def test_an_explanation_fits_a_page(capsys):
             assert rest and max(map(len, rest)) <= 76
 
 
-def test_a_failure_without_an_explanation_is_one_line(capsys):
+def test_a_failure_without_an_explanation_names_the_next_hint(capsys):
     result = lab.check("causal_mask", answer(lambda: np.full((4, 4), 2)))
-    assert capsys.readouterr().out == f"causal_mask  failed: {result.message}\n"
+    assert capsys.readouterr().out == (
+        f"causal_mask  failed: {result.message}\n"
+        '    `lab.hint("causal_mask")` gives the next hint.\n'
+    )
     assert str(result) == f"causal_mask: failed: {result.message}"
 
 

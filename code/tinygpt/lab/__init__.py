@@ -10,8 +10,10 @@ On the command line: `tinygpt lab`. This package needs NumPy and the standard li
 the exercises of a chapter may need PyTorch, and are imported when they are asked for.
 """
 
+from collections.abc import Callable
 from typing import Any
 
+from tinygpt.lab.borrowing import judge
 from tinygpt.lab.chapters import CHAPTERS, chapter_of, find_chapter, find_exercise
 from tinygpt.lab.definitions import Chapter, CheckFailed, Exercise, LabError, Mistake, pick
 from tinygpt.lab.grading import Result, grade
@@ -39,11 +41,15 @@ def check(name: str, answer: Any, *, seconds: float | None = 20.0) -> ShownResul
     Raises:
         LabError: there is no such exercise, or seconds is not a positive number.
     """
+    return _check(name, answer, seconds, judge)
+
+
+def _check(name: str, answer: Any, seconds: float | None, judge: Callable) -> ShownResult:
     chosen = find_exercise(name)
     if seconds is not None and (not isinstance(seconds, (int, float)) or not seconds > 0):
         raise LabError(f"lab.check: seconds must be a number above 0, or None, got {seconds!r}")
-    result = grade(chosen, answer, seconds)
-    print(result_text(chosen, result))
+    result = judge(chosen, answer, seconds)
+    print(result_text(chosen, result, hint=f'lab.hint("{name}")'))
     return ShownResult(**vars(result))
 
 
@@ -85,7 +91,7 @@ def mistake(name: str, which: str) -> Mistake:
 
 def run_mistake(name: str, which: str) -> ShownResult:
     """Check a documented wrong answer, print what the check says, and return it."""
-    return check(name, mistake(name, which).answer)
+    return _check(name, mistake(name, which).answer, 20.0, grade)
 
 
 def solution(name: str) -> Markdown:

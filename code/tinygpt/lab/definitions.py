@@ -1,7 +1,9 @@
 """What an exercise is made of."""
 
+import contextlib
+import contextvars
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -15,10 +17,28 @@ class CheckFailed(AssertionError):
     """What a check found wrong; its text is the message that the student reads."""
 
 
+_noted: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar("noted", default=None)
+
+
 def require(condition, message: str) -> None:
     """Go on if `condition` holds. An `assert` that `python -O` cannot remove."""
-    if not condition:
+    if condition:
+        return
+    noted = _noted.get()
+    if noted is None:
         raise CheckFailed(message)
+    noted.append(message)
+
+
+@contextlib.contextmanager
+def noting_failures() -> Iterator[list[str]]:
+    """Let `require` note what fails and go on, to see all that a check measures."""
+    noted: list[str] = []
+    token = _noted.set(noted)
+    try:
+        yield noted
+    finally:
+        _noted.reset(token)
 
 
 def kind_of(value: object) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import inspect
+import os
 import re
 import signal
 import sys
@@ -15,7 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from tinygpt.lab.definitions import CheckFailed, Exercise, Mistake, require
+from tinygpt.lab.definitions import (
+    CheckFailed,
+    Exercise,
+    Mistake,
+    noting_failures,
+    require,
+)
 from tinygpt.scratch.graph import recording
 
 SOLVED, FAILED, OPEN = "solved", "failed", "open"
@@ -36,7 +43,7 @@ class Result:
         status: "solved", "failed" or "open" (not written yet).
         check: the check that failed, such as `test_unit_layer_norm`, or "".
         message: what it said, or "".
-        explanation: why, if the message is that of a known mistake, or "".
+        explanation: why, if all that was measured is that of a known mistake, or "".
         printed: the start of what the answer printed, where that was captured.
         cause: of a failure: "measured" by a check, "raised" by the answer, or "late".
     """
@@ -99,22 +106,63 @@ def grade(exercise: Exercise, answer: Any, seconds: float | None = None) -> Resu
         message = _raised(exercise.symbol, error) + line_of(error, answer)
     else:
         return Result(exercise.name, SOLVED)
-    mistake = recognise(exercise, message)
-    explanation = mistake.explanation if mistake else ""
-    return Result(exercise.name, FAILED, check_name, message, explanation, cause=cause)
+    result = Result(exercise.name, FAILED, check_name, message, cause=cause)
+    for mistake in recognise(exercise, message):
+        if cause == "late" or _agree(exercise, answer, mistake, seconds):
+            return dataclasses.replace(result, explanation=mistake.explanation)
+    return result
 
 
-def recognise(exercise: Exercise, message: str) -> Mistake | None:
-    """Return the documented mistake that gives this message, if there is one.
+def recognise(exercise: Exercise, message: str) -> list[Mistake]:
+    """Return the documented mistakes that give this message.
 
     Numbers count as equal when they agree to five digits: a student's version of the same
     mistake may round differently in the last one. The line where it happened does not count.
     """
     said = _with_short_numbers(without_line(message))
-    for mistake in exercise.mistakes:
-        if _with_short_numbers(mistake.message) == said:
-            return mistake
-    return None
+    return [each for each in exercise.mistakes if _with_short_numbers(each.message) == said]
+
+
+def _agree(exercise: Exercise, answer: Any, mistake: Mistake, seconds: float | None) -> bool:
+    """Whether an answer goes wrong as a mistake does, wherever the checks measure.
+
+    One message can have several causes: an explanation is given when all else that fails, past
+    the first failure, is the same too.
+    """
+    if answer is mistake.answer:
+        return True
+    found = _all_failures(exercise, answer, seconds)
+    expected = found and _all_failures(exercise, mistake.answer, seconds)
+    return bool(expected) and all(map(_alike, found, expected))
+
+
+def _alike(one: tuple[list[str], str], other: tuple[list[str], str]) -> bool:
+    """Whether two answers fail alike in a check; one that raises an error is not heard out."""
+    (said, error), (others, others_error) = one, other
+    if bool(error) == bool(others_error):
+        return said == others and error == others_error
+    return others[: len(said)] == said if error else said[: len(others)] == others
+
+
+def _all_failures(exercise: Exercise, answer: Any, seconds: float | None) -> list | None:
+    """For each check what fails in it, past the first failure. None: no time for it."""
+    failures = []
+    for check in exercise.checks:
+        ended = ""
+        with noting_failures() as noted, _unheard():
+            try:
+                with _quiet(), _time_limit(seconds, answer):
+                    check(answer)
+            except TimeUp:
+                return None
+            except CheckFailed as failure:
+                noted.append(str(failure))
+            except (Exception, SystemExit) as error:
+                ended = type(error).__name__
+        # What is wrong, not by how much: it differs with the numbers that an answer draws.
+        said = [re.sub(r"\d+(\.\d+)?(e-?\d+)?", "#", without_line(message)) for message in noted]
+        failures.append((said, ended))
+    return failures
 
 
 def without_line(message: str) -> str:
@@ -267,6 +315,16 @@ def _file_of(answer) -> str:
         if isinstance(value, types.FunctionType):
             return value.__code__.co_filename
     return ""
+
+
+@contextlib.contextmanager
+def _unheard():
+    """Throw away what is printed inside: the answer has printed it before."""
+    with contextlib.ExitStack() as stack:
+        nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+        stack.enter_context(contextlib.redirect_stdout(nowhere))
+        stack.enter_context(contextlib.redirect_stderr(nowhere))
+        yield
 
 
 @contextlib.contextmanager

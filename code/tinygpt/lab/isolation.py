@@ -8,6 +8,7 @@ import json
 import os
 import queue
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def check_file(
     try:
         process = subprocess.Popen(
             [sys.executable, "-P", "-c", _START, package_folder, *options],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=path.resolve().parent,
@@ -62,17 +63,21 @@ def check_file(
     except OSError as error:
         raise LabError(f"The check cannot start a Python process: {error.strerror}") from None
     try:
+        word = secrets.token_hex(16)
+        with contextlib.suppress(OSError):  # it has ended already
+            process.stdin.write(f"{word}\n".encode("ascii"))
+            process.stdin.close()
         printed = _Printed(process.stderr)
         answers = queue.Queue()
         threading.Thread(target=_forward, args=(process.stdout, answers), daemon=True).start()
-        result = _wait(process, answers, exercise, path, seconds)
+        result = _wait(process, answers, exercise, path, seconds, word)
     finally:  # also at Ctrl-C
         _end(process)
     printed.wait()
     return Result(**{**vars(result), "printed": printed.text()})
 
 
-def _wait(process, answers, exercise, path, seconds) -> Result:
+def _wait(process, answers, exercise, path, seconds, word) -> Result:
     """Follow the worker until it answers, ends or runs out of time."""
     stuck = []  # the watchdog's traceback
     ready, left = False, _START_SECONDS
@@ -91,7 +96,10 @@ def _wait(process, answers, exercise, path, seconds) -> Result:
             stuck.append(line)
             continue
         if isinstance(said, dict) and "result" in said:
-            return Result(**said["result"])
+            if said.get("word") == word:
+                return Result(**said["result"])
+            message = f"{path.name} writes a result of its own where the check writes its"
+            return Result(exercise.name, FAILED, message=message)
         ready, left = True, seconds + 5.0
     if stuck:
         return _late(exercise, path, seconds, stuck)

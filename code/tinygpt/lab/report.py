@@ -3,7 +3,7 @@
 import textwrap
 from pathlib import Path
 
-from tinygpt.lab.chapters import CHAPTERS
+from tinygpt.lab.chapters import CHAPTERS, chapter_of
 from tinygpt.lab.definitions import Chapter, Exercise, student_file
 from tinygpt.lab.grading import FAILED, OPEN, SOLVED, Result
 from tinygpt.lab.record import Record
@@ -12,14 +12,21 @@ _WIDTH = 76
 _PRINTED_LINES = 12
 
 
-def result_text(exercise: Exercise, result: Result, width: int = 0) -> str:
-    """Return a result as an aligned line, with the explanation and what was printed below."""
+def result_text(exercise: Exercise, result: Result, width: int = 0, hint: str = "") -> str:
+    """Return a result as an aligned line, with the explanation and what was printed below.
+
+    Where no known mistake explains the failure, the next hint is named: by `hint`, or as the
+    command that gives it.
+    """
     head = f"{exercise.name:<{width}}  {result.status}"
     if result.message:
         head += f": {result.message}"
     lines = [head]
     if result.explanation:
         lines += _wrap(f"From {result.check}. {result.explanation}")
+    elif result.cause in ("measured", "raised", "late"):
+        hint = hint or f"tinygpt lab hint {chapter_of(exercise).name} {exercise.name}"
+        lines.append(f"    `{hint}` gives the next hint.")
     if result.printed:
         lines.append("    Your code printed:")
         printed = result.printed.splitlines()

@@ -5,8 +5,11 @@ import traceback
 import types
 from pathlib import Path
 
+from tinygpt.lab import integrity
+from tinygpt.lab.borrowing import judge
 from tinygpt.lab.definitions import CheckFailed, Exercise
-from tinygpt.lab.grading import FAILED, Result, describe_error, grade
+from tinygpt.lab.grading import FAILED, SOLVED, Result, describe_error
+from tinygpt.lab.integrity import reading_noted
 
 _LARGEST_FILE = 10_000_000
 
@@ -14,7 +17,14 @@ _LARGEST_FILE = 10_000_000
 def check_here(exercise: Exercise, path: Path) -> Result:
     """Check one exercise of a student's file in this process."""
     try:
-        return grade(exercise, answer_in(load(path), exercise, path))
+        with reading_noted(path) as read:
+            before = integrity.snapshot(exercise)
+            result = judge(exercise, answer_in(load(path), exercise, path))
+        if result.status == SOLVED and (changed := integrity.changed_since(before)):
+            raise CheckFailed(f"{path.name} changes {changed}, with which it is checked")
+        if result.status == SOLVED and read:
+            raise CheckFailed(f"{path.name} reads the book's own {read[0]}; write it yourself")
+        return result
     except CheckFailed as failure:
         return Result(exercise.name, FAILED, message=str(failure))
     except BaseException as error:  # such as KeyboardInterrupt, raised by the file itself
@@ -61,10 +71,7 @@ def answer_in(module: types.ModuleType, exercise: Exercise, path: Path):
             f"{path.name} has no {kind} {exercise.symbol}; `tinygpt lab start` in an empty folder "
             "writes a file that shows it"
         )
-    answer = vars(module)[exercise.symbol]
-    if answer is exercise.book or answer is exercise.solution:
-        raise CheckFailed(f"{exercise.symbol} is the book's own; write it yourself in {path.name}")
-    return answer
+    return vars(module)[exercise.symbol]
 
 
 def _read(path: Path) -> str:

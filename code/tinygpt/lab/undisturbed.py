@@ -59,19 +59,26 @@ def first_change(before: dict[str, Any], after: dict[str, Any]) -> str | None:
 def globals_left_alone(symbol: str, *, draws: bool = False):
     """Fail if the code inside changes a switch or random numbers that all code shares.
 
-    The switches are put back, so that the next check starts from where this one did.
+    All of it is put back, so that what comes next starts from where this one did.
     """
     torch = sys.modules.get("torch")
     recorded, numbers = recording.get(), _shared_numbers(torch, draws)
     switches = _torch_switches(torch)
+    kept = np.random.get_state(), random.getstate(), torch and torch.get_rng_state()
     try:
         yield
     finally:
         left, torch_left = recording.get(), _torch_switches(torch)
+        left_numbers = _shared_numbers(torch, draws)
         recording.set(recorded)
+        np.random.set_state(kept[0])
+        if left_numbers != numbers:
+            random.setstate(kept[1])
         if torch is not None:
             torch.set_grad_enabled(switches["recording of graphs"])
             torch.set_default_dtype(switches["default dtype"])
+            if left_numbers != numbers:
+                torch.set_rng_state(kept[2])
     require(
         left == recorded,
         f"{symbol} should leave the recording of graphs {_on(recorded)}, as it was; it is "
@@ -82,7 +89,7 @@ def globals_left_alone(symbol: str, *, draws: bool = False):
         shown = f"switched it {_on(found)}" if isinstance(found, bool) else f"set it to {found}"
         require(found == value, f"{symbol} should leave the {name} as it was; it {shown}")
     require(
-        _shared_numbers(torch, draws) == numbers,
+        left_numbers == numbers,
         f"{symbol} should leave the random numbers that all code shares as they were; it "
         f"{'seeds them' if draws else 'draws from them or seeds them'}",
     )

@@ -1,6 +1,8 @@
 """The process in which a student's file runs.
 
-It says on its standard output, in lines of JSON, that it is ready and what the result is.
+It says on its standard output, in lines of JSON, that it is ready and what the result is. With
+the result goes a word that the parent has given, so that a line which the student's code writes
+there is no result.
 Everything that the student's code prints goes to standard error, where the parent collects it.
 """
 
@@ -22,6 +24,7 @@ def main() -> None:
     exercise = find_exercise(exercise_name, find_chapter(chapter_name))
     path = Path(file_name)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    word = _word()
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")
@@ -35,8 +38,18 @@ def main() -> None:
     with contextlib.suppress(Exception):  # they may be closed, or something else by now
         sys.stdout.flush()
         sys.stderr.flush()
-    _say(answers, {"result": result_as_dict(result)})  # then the parent ends this process
+    _say(answers, {"result": result_as_dict(result), "word": word})  # the parent ends this process
     os._exit(0)  # threads and exit handlers of the student's have no say any more
+
+
+def _word() -> str:
+    """Take the word that the parent gives; nothing else can be read from standard input."""
+    word = sys.stdin.readline().strip()
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    sys.stdin = os.fdopen(os.dup(0), encoding="utf-8")
+    return word
 
 
 def _say(answers, what) -> None:

@@ -1,7 +1,7 @@
 """A GPT and everything under it, in NumPy alone.
 
-Read it in this order: `scalar`, `tensor`, `functional`, `layers`, `attention`, `transformer`,
-`optim`, `checkpoint`.
+Read it in this order: `scalar`, `tensor`, `functional`, `losses`, `layers`, `attention`,
+`transformer`, `optim`, `checkpoint`.
 """
 
 from tinygpt.scratch.anatomy import GraphMemory, graph_memory
@@ -61,6 +61,7 @@ from tinygpt.scratch.layers import (
     manual_seed,
 )
 from tinygpt.scratch.lenet import LeNet, confusion_matrix
+from tinygpt.scratch.losses import binary_cross_entropy, mean_squared_error, sigmoid, tanh
 from tinygpt.scratch.optim import SGD, Adam, AdamW, CosineSchedule, adamw_step, clip_grad_norm
 from tinygpt.scratch.positions import apply_rotary, rotary_frequencies, sinusoidal_positions
 from tinygpt.scratch.scalar import Value
@@ -98,6 +99,7 @@ __all__ = [
     "adamw_step",
     "apply_rotary",
     "attention_weights",
+    "binary_cross_entropy",
     "check_gradients",
     "clip_grad_norm",
     "col2im",
@@ -123,6 +125,7 @@ __all__ = [
     "log_softmax",
     "manual_seed",
     "max_pool2d",
+    "mean_squared_error",
     "minibatches",
     "no_grad",
     "numerical_gradient",
@@ -130,9 +133,11 @@ __all__ = [
     "rotary_frequencies",
     "save",
     "scaled_dot_product_attention",
+    "sigmoid",
     "sinusoidal_positions",
     "softmax",
     "stack",
+    "tanh",
     "train_epoch",
     "where",
 ]

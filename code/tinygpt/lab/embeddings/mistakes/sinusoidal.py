@@ -88,8 +88,9 @@ MISTAKES = (
         half_the_exponent,
         "Position 1 of 4 features should be 0.841, 0.540, 0.010, 1.000; got 0.841, 0.540, 0.100, "
         "0.995",
-        "The exponent is i / dim instead of 2i / dim, so the slowest pair is a hundred times too "
-        "fast. Take `np.arange(0, dim, 2) / dim`, or `np.arange(dim // 2) / (dim // 2)`.",
+        "The exponent is i / dim instead of 2i / dim, so the slowest pair is too fast: ten "
+        "times with 4 features, and up to a hundred times with many. Take "
+        "`np.arange(0, dim, 2) / dim`, or `np.arange(dim // 2) / (dim // 2)`.",
         helpers=(_interleaved,),
     ),
     Mistake(
