@@ -26,7 +26,7 @@ from bookbuild.images import Pictures
 from bookbuild.normal import normalise
 from bookbuild.notebook import Chapter, ChapterError, read_chapter
 from bookbuild.options import cell_options
-from bookbuild.outline import plain_text, read_outline
+from bookbuild.outline import describe, plain_text, read_outline
 from bookbuild.reading import Where
 from bookbuild.scan import CELL, SHOWN
 from bookbuild.vocabulary import read_chapter_source
@@ -168,6 +168,8 @@ def _write_page(
         notebook=notebook,
         figures=manuscript.pictures.files,
         id=manuscript.title_id,
+        description=describe(manuscript.chapter.front, body),
+        words=outline.words,
     )
     return page, outline.ids
 
