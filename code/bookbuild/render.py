@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from bookbuild import pandoc
 from bookbuild.blocks import PageBlocks
 from bookbuild.cells import CellWriter
+from bookbuild.computed import with_values
 from bookbuild.config import Book, Entry
 from bookbuild.crossref import Target, index_targets, number_page, relative, set_references
 from bookbuild.document import RenderedPage
@@ -76,8 +77,8 @@ def render_pages(book: Book, executed: dict[Path, NotebookNode]) -> list[Rendere
 
 
 def read_manuscript(book: Book, entry: Entry, notebook: NotebookNode) -> Manuscript:
-    """Read a chapter, set its cells in, and number it."""
-    chapter = read_chapter(entry.source)
+    """Read a chapter, set in its cells and what it computed, and number it."""
+    chapter = with_values(read_chapter(entry.source), notebook)
     doc, where = read_chapter_source(chapter)
     pictures = Pictures(book.root, entry.href, where)
     outputs = {
