@@ -147,8 +147,8 @@ def test_what_passed_is_kept_and_what_failed_runs_again(checked_book):
     edit(root / "book/counts.qmd", "is [2.5]", "is [2.6]")
     for _ in range(2):
         failed, said = run("counts")
-        assert failed == 2 and "book/counts.qmd  FAILED :18  FAILED :18  skipped" in said
-        assert "book/counts.qmd:18: the prose does not say what is computed" in said
+        assert failed == 2 and "book/counts.qmd  FAILED :17  FAILED :17  skipped" in said
+        assert "book/counts.qmd:17: the prose does not say what is computed" in said
 
 
 @pytest.mark.slow
