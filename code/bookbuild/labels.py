@@ -68,4 +68,8 @@ def _with_expected_outputs(root: Path, source: Path) -> NotebookNode:
             name = source.relative_to(root).as_posix()
             raise NotExpected(f"a cell of {name} is not in its reference")
         cell.outputs = old.outputs
+        for output in cell.outputs:  # a figure has no labels, and may be damaged
+            for kind in output.get("data", {}):
+                if kind.startswith("image/"):
+                    output.data[kind] = ""
     return notebook

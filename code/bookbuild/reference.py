@@ -15,10 +15,11 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
-from bookbuild.compare import Tolerances, difference_in_text, normal_outputs
+from bookbuild.compare import normal_outputs
+from bookbuild.computed import computed_cells, printed_number, same_number, value_of
 from bookbuild.config import Book
 from bookbuild.execute import execute_book
-from bookbuild.notebook import Chapter, ChapterError, read_chapter
+from bookbuild.notebook import Chapter, read_chapter
 
 FOLDER = Path("tests/reference")
 
@@ -131,19 +132,6 @@ def _notebook_text(nb: NotebookNode | None) -> str | None:
 # The numbers in prose
 
 
-def printed_number(cell: NotebookNode) -> str:
-    """What the expression of a computed number printed."""
-    return "".join(
-        o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stdout"
-    ).removesuffix("\n")
-
-
-def same_number(printed: str, where: dict) -> bool:
-    """Whether the prose says what was computed, within the number's tolerance."""
-    allowed = Tolerances(relative=where["tolerance"])
-    return difference_in_text(printed, where["typed"], allowed) is None
-
-
 def _with_computed_numbers(chapter: Chapter, nb: NotebookNode) -> tuple[str, str]:
     """The text of a chapter, before and after its numbers are set to what was computed.
 
@@ -152,19 +140,12 @@ def _with_computed_numbers(chapter: Chapter, nb: NotebookNode) -> tuple[str, str
     """
     old = chapter.path.read_bytes().decode("utf-8")
     pieces = re.split(r"(\r\n|\n|\r)", old)  # line, end of line, line, …
-    numbers = [cell for cell in nb.cells if "computed" in cell.metadata.tags]
     order = lambda cell: (cell.metadata["book"]["line"], -cell.metadata["book"]["start"])  # noqa: E731
-    for cell in sorted(numbers, key=order):
-        where, printed = cell.metadata["book"], printed_number(cell)
-        if same_number(printed, where):
+    for cell in sorted(computed_cells(nb), key=order):
+        where = cell.metadata["book"]
+        if same_number(printed_number(cell), where):
             continue
-        if not printed or re.search(r"[\]\n\r]", printed):
-            raise ChapterError(
-                chapter.path,
-                where["line"],
-                f"the computed number `{where['expr']}` prints {printed!r}; "
-                "print one line without ]",
-            )
+        printed = value_of(chapter, cell)
         index = 2 * (where["line"] - 1)
         bom = index == 0 and pieces[0].startswith("\ufeff")
         start = where["start"] + bom

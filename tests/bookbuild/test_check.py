@@ -422,8 +422,8 @@ def test_a_label_that_a_cell_prints_is_known(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(root)
     options = ["-p", "bookbuild.check", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
     assert pytest.main([*options, "book", "-k", "labels"]) == 0
-    path = reference(root)
-    path.write_text(path.read_text(encoding="utf-8").replace("sec-printed", "sec-p"), "utf-8")
+    printed = {"text": "## Printed {#sec-p}\n"}
+    change_reference(root, "Printed", lambda cell: cell["outputs"][0].update(printed))
     assert pytest.main([*options, "book", "-k", "labels"]) == 1
     assert "book/waves.qmd:3: @sec-printed: the book has no label" in capsys.readouterr().out
 
