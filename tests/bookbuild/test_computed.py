@@ -99,6 +99,13 @@ def test_a_build_shows_the_value_says_the_difference_and_ends_with_1(executed_bo
     assert not re.search(r'<span class="computed[^>]*>9</span>', page)
 
 
+@pytest.mark.slow
+def test_a_build_for_serve_says_the_difference_and_goes_on(executed_book, bookbuild):
+    edit(executed_book / WAVES, "A wave with 8 samples has [8]", "A wave with 8 samples has [9]")
+    done = bookbuild(executed_book, "build", "--renderer", "pandoc", "--tolerant")
+    assert done.returncode == 0 and "the prose says 9, computed is 8" in done.stderr
+
+
 def chapter_with(tmp_path, printed, line='It is [9]{.computed expr="n"}.'):
     from bookbuild.notebook import to_notebook
     from nbformat.v4 import new_output
