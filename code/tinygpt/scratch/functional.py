@@ -237,6 +237,10 @@ def gelu(x: Float[Tensor, "..."], approximate: str = "tanh") -> Float[Tensor, ".
     return Tensor.from_operation(out, (x,), backward)
 
 
+# Beyond, the slope is 0 or 1 to the last digit, in float64 too.
+_FLAT = 40.0
+
+
 def _gelu_exact(x):
     density, below = normal_cdf(x)
     return x * below, lambda: np.asarray(below + x * density)
@@ -246,11 +250,11 @@ def _gelu_tanh(x):
     a = 2 * math.sqrt(2 / math.pi)
     b = 0.044715 * a
     s = x.copy()
-    s *= x
-    s *= -b
-    s -= a
-    s *= x  # -2u
     with np.errstate(over="ignore"):  # exp = inf gives s = 0
+        s *= x
+        s *= -b
+        s -= a
+        s *= x  # -2u
         np.exp(s, out=s)
     s += 1
     np.reciprocal(s, out=s)
@@ -258,11 +262,12 @@ def _gelu_tanh(x):
 
     def slope():
         dx = x.copy()
-        dx *= x
+        np.clip(dx, -_FLAT, _FLAT, out=dx)  # x² of a huge x is infinite, and ∞ · 0 is NaN
+        dx *= dx
         dx *= 3 * b
         dx += a  # 2u'
-        dx *= y
         dx *= 1 - s
+        dx *= y
         dx += s
         return dx
 
