@@ -17,7 +17,7 @@ from bookbuild.normal import CAPTION, TITLE, is_callout, is_exercise, is_float, 
 from bookbuild.vocabulary import BOXES
 
 _TOGETHER = {"style": "white-space: nowrap"}
-_OPENING = re.compile(r"^(.*?)([(\[“‘]+)$", re.S)
+_OPENING = "([“‘"
 _CLOSING = re.compile(r"^([^\w\s]{1,3})(.*)$", re.S)
 
 
@@ -280,8 +280,9 @@ def _hold_together(inlines: Iterable[pf.Inline]) -> list[pf.Inline]:
         last = out[-1] if out else None
         if isinstance(inline, pf.Math) and inline.format == "InlineMath":
             group = [inline]
-            if isinstance(last, pf.Str) and _OPENING.search(last.text):
-                word, bracket = _OPENING.search(out.pop().text).groups()
+            word = last.text.rstrip(_OPENING) if isinstance(last, pf.Str) else None
+            if word is not None and word != last.text:
+                bracket = out.pop().text[len(word) :]
                 out += [pf.Str(word)] if word else []
                 group = [pf.Str(bracket), inline]
             out.append(pf.Span(*group, attributes=dict(_TOGETHER)))

@@ -68,6 +68,8 @@ class BookCache(JupyterCacheBase):
     def fetch(self, nb: NotebookNode) -> bool:
         """Fill in the outputs of a notebook that ran before, and say whether it has.
 
+        One that shows sources of the companion has not, if they read otherwise by now.
+
         Raises:
             CorruptCache: the database is broken.
             CacheError: it cannot be read.
@@ -79,7 +81,7 @@ class BookCache(JupyterCacheBase):
                 return False
             try:
                 executed = self.get_cache_bundle(record.pk).nb
-                complete = _same_cells(nb, executed)
+                complete = _same_cells(nb, executed) and _same_sources(nb, executed)
             except (sqlalchemy.exc.SQLAlchemyError, RuntimeError):
                 raise
             except Exception:  # a file that is gone, cut short or of another form
@@ -102,6 +104,7 @@ class BookCache(JupyterCacheBase):
             CacheError: no room, or no permission to write.
         """
         hashed, key = self.create_hashed_notebook(nb)
+        hashed.metadata.pop("book_sources", None)
         path = self._get_notebook_path_cache(key)
         with _explained(self._path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,6 +163,11 @@ def _same_cells(nb: NotebookNode, executed: NotebookNode) -> bool:
         and (done.execution_count is not None or "skip-execution" in cell.metadata.tags)
         for cell, done in zip(nb.cells, executed.cells, strict=True)
     )
+
+
+def _same_sources(nb: NotebookNode, executed: NotebookNode) -> bool:
+    now, shown = nb.metadata.get("book_sources", {}), executed.metadata.get("book_shown", {})
+    return all(now.get(name, "") == digest for name, digest in shown.items())
 
 
 class _explained:

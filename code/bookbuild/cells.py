@@ -14,16 +14,17 @@ from nbformat import NotebookNode
 
 from bookbuild.notebook import Cell, Chapter
 from bookbuild.options import Options
+from bookbuild.printed import strip_controls
 from bookbuild.reading import Where
 from bookbuild.vocabulary import read_output
 
 FLOAT = "book-float"
 IMAGES = {"image/svg+xml": ".svg", "image/png": ".png", "image/jpeg": ".jpg"}
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # What `plt.plot()` returns at the end of a cell is not a result.
 _PLOT_OBJECT = re.compile(r"^(\[?<matplotlib|<seaborn\.|\(?<Figure |\(?array\(\[.*<Axes)", re.S)
 # Where a warning was raised, on the machine that ran the chapter.
-_PLACE = re.compile(r"^\S*ipykernel_\d+\S*\.py:\d+: |^<ipython-input[^>]*>:\d+: ", re.M)
+_PLACE = re.compile(r"^(\S+):\d+: ", re.M)
+_CELL_NAMES = ("<cell>", "<ipython-input")
 _OPTION = re.compile(r"^\s*#\s*\|")
 
 
@@ -78,7 +79,7 @@ class CellWriter:
                 if output.name == "stderr" and not options.warning:
                     continue
                 if options.output == "asis" and output.name == "stdout":
-                    blocks += read_output(output.text, self.where, cell.line)
+                    blocks += read_output(strip_controls(output.text), self.where, cell.line)
                 else:
                     blocks.append(_text(output.text, output.name))
             elif kind == "error":
@@ -105,7 +106,7 @@ class CellWriter:
     def _display(self, cell: Cell, options: Options, output: NotebookNode) -> list[pf.Block]:
         kind = richest(output)
         if kind == "text/markdown":
-            blocks = read_output(joined(output.data[kind]), self.where, cell.line)
+            blocks = read_output(strip_controls(joined(output.data[kind])), self.where, cell.line)
             if options.output == "asis":
                 return blocks
             classes = ["cell-output", "cell-output-display", "cell-output-markdown"]
@@ -199,8 +200,13 @@ def _text(text: str, name: str) -> pf.Div:
 
 def clean(text: str) -> str:
     """The text as a terminal leaves it: no colours, progress bars in their last state."""
-    lines = _PLACE.sub("", _ANSI.sub("", text)).rstrip("\n").split("\n")
+    lines = _PLACE.sub(_without_cell, strip_controls(text)).rstrip("\n").split("\n")
     return "\n".join(line.rstrip("\r").split("\r")[-1] for line in lines)
+
+
+def _without_cell(place: re.Match) -> str:
+    in_cell = place[1].startswith(_CELL_NAMES) or "ipykernel_" in place[1]
+    return "" if in_cell else place[0]
 
 
 def _merge_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:

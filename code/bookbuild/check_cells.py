@@ -22,9 +22,11 @@ from bookbuild.compare import (
     normal_outputs,
 )
 from bookbuild.config import Book
-from bookbuild.execute import describe_error, keep_run, prepare_chapter
-from bookbuild.kernel import Workspace, without_machine_paths
+from bookbuild.execute import describe_error, keep_run, prepare_chapter, too_long
+from bookbuild.kernel import Workspace
+from bookbuild.labels import NotExpected, wrong_references
 from bookbuild.notebook import ChapterError, read_chapter
+from bookbuild.printed import without_machine_paths
 from bookbuild.reference import (
     FOLDER,
     printed_number,
@@ -32,6 +34,9 @@ from bookbuild.reference import (
     reference_path,
     same_number,
 )
+
+_PATIENCE = 5  # seconds
+_LABELS = pytest.StashKey[dict]()
 
 
 class Failure(Exception):
@@ -85,6 +90,7 @@ class ChapterFile(IPyNbFile):
         self.done = 0  # how many of the items have run in the kernel
         self.passed: list[CellItem] = []  # in the order in which they ran
         self.rewrites = False  # whether a cell takes back what it has put out
+        self.patience = 0.0  # until when an interrupted cell may put out what it has left
         self.broken: str | None = None  # where a cell failed in such a way that none can follow
         self.workspace: Workspace | None = None
         self.started = 0.0  # when the kernel did
@@ -102,6 +108,7 @@ class ChapterFile(IPyNbFile):
         self.reference_name = name
         problem, expected = _match(self.run.nb, self.run.name, path, name)
         yield ReferenceItem.from_parent(self, name="reference", problem=problem)
+        yield LabelsItem.from_parent(self, name="labels")
         if expected is None:
             return
         numbers = defaultdict(int)
@@ -159,10 +166,16 @@ class ChapterFile(IPyNbFile):
 
     def _stop(self) -> None:
         super().teardown()  # nbval's: it stops the kernel
+        self.run.read |= self.workspace.sources_read()
         self.workspace.__exit__()
         self.kernel, self.done = None, 0
 
     def get_kernel_message(self, *args, **kwargs) -> dict:
+        if self.timed_out:  # its kernel was interrupted, which a cell may ignore, and print on
+            self.patience = self.patience or time.monotonic() + _PATIENCE
+            kwargs["timeout"] = max(0.0, self.patience - time.monotonic())
+            if not kwargs["timeout"]:
+                raise Empty
         message = super().get_kernel_message(*args, **kwargs)
         # nbval keeps what was put out before these, the build does not.
         self.rewrites |= message["msg_type"] in ("clear_output", "update_display_data")
@@ -237,6 +250,37 @@ class ReferenceItem(pytest.Item):
         return self.path, 0, f"{self.parent.run.name}: reference"
 
 
+class LabelsItem(pytest.Item):
+    """Whether what the chapter refers to and cites is in the book."""
+
+    def runtest(self) -> None:
+        try:
+            wrong = labels_of(self.config, self.parent.book)
+        except NotExpected as error:
+            pytest.skip(f"labels are not known: {error}")
+        if error := wrong.get(self.parent.run.chapter.path):
+            raise Failure(without_machine_paths(str(error), self.parent.book.root))
+
+    def repr_failure(self, excinfo):
+        return str(excinfo.value)
+
+    def reportinfo(self):
+        return self.path, 0, f"{self.parent.run.name}: labels"
+
+
+def labels_of(config: pytest.Config, book: Book) -> dict[Path, ChapterError]:
+    """What is wrong in the whole book, looked for once: a label may stand in any chapter."""
+    known = config.stash.setdefault(_LABELS, {})
+    if book.root not in known:
+        try:
+            known[book.root] = wrong_references(book)
+        except NotExpected as error:
+            known[book.root] = error
+    if isinstance(known[book.root], NotExpected):
+        raise known[book.root]
+    return known[book.root]
+
+
 class CellItem(IPyNbCell):
     """One cell, or one number in prose."""
 
@@ -289,7 +333,7 @@ class CellItem(IPyNbCell):
         """Called by nbval when the cell raised or did not end."""
         line, errors = _line(self.cell), [o for o in self.test_outputs if "ename" in o]
         if self.parent.timed_out or not errors:
-            said = f"runs longer than {self.parent.run.timeout:g} seconds"
+            said = too_long(self.parent.run)
         else:
             ename, evalue = errors[-1].ename, errors[-1].evalue
             root = self.parent.book.root

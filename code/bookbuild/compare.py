@@ -17,8 +17,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from PIL import Image
 
-from bookbuild.kernel import strip_ansi, without_machine_paths
 from bookbuild.notebook import Cell
+from bookbuild.printed import OVERWRITTEN, clean
 
 FIGURE_WIDTH = 400  # pixels, at most
 FIGURE_TOLERANCE = 0.004  # root mean square distance of two figures' pixels, 1 is black to white
@@ -93,13 +93,16 @@ def normal_outputs(outputs: list[NotebookNode], root: Path) -> list[NotebookNode
             value = _normal_text(output.evalue, root)
             normal.append(new_output("error", ename=output.ename, evalue=value, traceback=[]))
         elif output.output_type in ("display_data", "execute_result"):
-            normal.append(new_output("display_data", data=_normal_data(output.data, root)))
+            colours = output.get("metadata", {}).get("colours")
+            metadata = {"colours": colours} if colours else {}
+            data = _normal_data(output.data, root)
+            normal.append(new_output("display_data", data=data, metadata=metadata))
     return normal
 
 
 def _normal_text(text: str, root: Path) -> str:
-    text = re.sub(r"^.*\r(?=[^\n])", "", text, flags=re.MULTILINE)  # as a terminal shows it
-    return _ADDRESS.sub("0x…", without_machine_paths(strip_ansi(text), root))
+    text = OVERWRITTEN.sub("", text)
+    return _ADDRESS.sub("0x…", clean(text, root))
 
 
 def _normal_data(data: dict, root: Path) -> dict:
@@ -157,6 +160,8 @@ def find_difference(
         for mime, value in _parts(old).items():
             if found := _difference_in(mime, _parts(new)[mime], value, allowed):
                 return found
+        if found := _difference_in_colours(new, old):
+            return found
     return None
 
 
@@ -250,6 +255,21 @@ def _difference_in_figure(now: bytes, reference: bytes, allowed: Tolerances) -> 
         return None
     what = f"the figure has changed: RMS distance {distance:.4f}, allowed {allowed.figure:g}"
     return Difference(what, reference, now)
+
+
+def _difference_in_colours(now: NotebookNode, reference: NotebookNode) -> Difference | None:
+    """The colours that a figure's parts were given, exactly: no processor has a say in them.
+
+    A slight change of a thin line's or a text's colour is far below what pixels may differ.
+    """
+    old, new = (output.get("metadata", {}).get("colours") for output in (reference, now))
+    if not old or not new:  # an expected output from before colours were noted
+        return None
+    for kind in dict.fromkeys([*old, *new]):
+        if old.get(kind) != new.get(kind):
+            given = [", ".join(colours.get(kind, [])) or "none" for colours in (old, new)]
+            return Difference(f"the colours of the figure's {kind} have changed", *given)
+    return None
 
 
 def figure_distance(now: Image.Image, reference: Image.Image) -> float:

@@ -6,35 +6,44 @@ Nothing is imported: modules are found by reading their source.
 """
 
 import ast
-import hashlib
+import functools
 import importlib.metadata
 import re
 import sys
 from pathlib import Path
 
 from bookbuild.notebook import Chapter, ChapterError
+from bookbuild.shown import code_digest, reads_text, sha256
 
 # Raise it when chapters start to run in another way (kernel.py, execute.py).
-_RECIPE = 1
+_RECIPE = 2
 _VERSIONS_OF = ("numpy", "torch", "matplotlib")
 _NOT_DATA = {".py", ".pyc", ".pyo", ".so"}
 
 
-def book_inputs(chapter: Chapter, root: Path) -> dict:
+def book_inputs(chapter: Chapter, root: Path, *, whole: bool = False) -> dict:
     """The digest of a chapter of the book at `root`, as JSON-like data.
 
     It holds, each by its SHA-256, the companion modules that the chapter imports,
-    directly or not, the data files beside them, and the files that the front matter
-    lists under `data:`; the versions of Python and of what computes; the tags of the
-    cells; and the front matter's `chapter:` mapping, which generated cells read.
+    directly or not, without comments and docstrings; those whose docstrings code may read,
+    as they stand; the data files beside them, and the files that the front matter lists
+    under `data:`; the versions of Python and of what computes; the tags of the cells; and
+    the front matter's `chapter:` mapping, which generated cells read. (What a chapter shows
+    of a module's text is seen when it runs: shown.py.) With `whole`, all modules as they stand.
 
     Raises:
         ChapterError: `data:` is not a list of files of the book.
     """
     modules = _companion(chapter, root)
+    read = _read(chapter, modules)
     return {
         "recipe": _RECIPE,
-        "modules": {name: _sha256(path) for name, path in sorted(modules.items())},
+        "modules": {n: code_digest(path.read_bytes()) for n, path in sorted(modules.items())},
+        "texts": {
+            name: _sha256(path)
+            for name, path in sorted(modules.items())
+            if whole or name in read
+        },
         "package data": _package_data(modules, root),
         "data": _data(chapter, root),
         "versions": {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
@@ -52,7 +61,7 @@ def _version(package: str) -> str | None:
 
 
 def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return sha256(path.read_bytes())
 
 
 def _plain(value):
@@ -107,7 +116,7 @@ def _companion(chapter: Chapter, root: Path) -> dict[str, Path]:
             continue
         found[name] = path
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        waiting |= _imports(_parse(path.read_text("utf-8", errors="replace")), package, code)
+        waiting |= _module_imports(path.read_text("utf-8", errors="replace"), package, code)
     return found
 
 
@@ -117,6 +126,21 @@ def _module_file(code: Path, name: str) -> Path | None:
         if path.is_file():
             return path
     return None
+
+
+def _read(chapter: Chapter, modules: dict[str, Path]) -> set[str]:
+    """The modules whose docstrings or line numbers code may take, and change before it shows them.
+
+    Code in a cell may take those of every module, code of the companion those of its package.
+    """
+    cells = [cell.source for cell in chapter.cells] + [n.expr for n in chapter.computed]
+    if any(reads_text(source, cell=True) for source in cells):
+        return set(modules)
+    packages = set()
+    for name, path in modules.items():
+        if reads_text(path.read_text("utf-8", errors="replace")):
+            packages.add(name if path.name == "__init__.py" else name.rpartition(".")[0] or name)
+    return {name for name in modules if any(f"{name}.".startswith(f"{p}.") for p in packages)}
 
 
 def _with_parents(name: str) -> set[str]:
@@ -138,6 +162,11 @@ def _parse(source: str) -> ast.AST:
                 except SyntaxError:
                     continue
         return tree
+
+
+@functools.lru_cache(maxsize=1024)  # chapters share most of their modules
+def _module_imports(source: str, package: str, code: Path) -> set[str]:
+    return _imports(_parse(source), package, code)
 
 
 def _imports(tree: ast.AST, package: str, code: Path) -> set[str]:

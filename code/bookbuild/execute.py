@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,10 +24,10 @@ from bookbuild.kernel import (
     FigureSettings,
     Workspace,
     line_in_cell,
-    strip_ansi,
-    without_machine_paths,
 )
 from bookbuild.notebook import Chapter, ChapterError, read_chapter, to_notebook
+from bookbuild.printed import clean, join_streams, strip_controls
+from bookbuild.shown import shown_sources, source_digests
 
 DEFAULT_TIMEOUT = 300  # seconds for one cell
 _LONGEST_MESSAGE = 400
@@ -48,6 +48,7 @@ class Run:
     name: str  # the chapter's path inside the book
     figures: FigureSettings
     timeout: float
+    read: set[str] = field(default_factory=set)  # sources that its kernel has read as text
 
 
 def execute_book(
@@ -111,11 +112,16 @@ def keep_run(run: Run, root: Path, seconds: float) -> None:
 
 def _store(cache: BookCache, run: Run, root: Path, seconds: float, say) -> None:
     """Keep a chapter, unless what it depends on has changed while it ran."""
+    before = run.nb.metadata["book_sources"]
     try:
+        now = source_digests(root)
+        shown = {name: before.get(name, "") for name in shown_sources(run.nb, run.read, root)}
         unchanged = _inputs(run.chapter, root, run.figures) == run.nb.metadata["book_inputs"]
+        unchanged = unchanged and all(now.get(name, "") == shown[name] for name in shown)
     except (ChapterError, OSError):  # such as a file that has gone
         unchanged = False
     if unchanged:
+        run.nb.metadata["book_shown"] = shown
         _rebuilding(cache, say, "store", run.nb, run.name, seconds)
 
 
@@ -133,6 +139,7 @@ def prepare_chapter(book_meta: dict, root: Path, chapter: Chapter) -> Run:
     figures = FigureSettings.of(book_meta)
     nb = to_notebook(chapter)
     nb.metadata["book_inputs"] = _inputs(chapter, root, figures)
+    nb.metadata["book_sources"] = source_digests(root)
     name = chapter.path.relative_to(root).as_posix()
     return Run(chapter, nb, name, figures, _timeout(chapter))
 
@@ -209,30 +216,27 @@ async def run_chapter(run: Run, root: Path, advance: Callable[[], None]) -> None
     """Run the cells of one chapter in a kernel of its own and keep their outputs in it."""
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-    async with _kernel(run, root) as (client, log):
+    async with _kernel(run, root) as (client, workspace):
+        log = workspace.path / "kernel.log"
         for index, cell in enumerate(run.nb.cells):
             try:
                 await client.async_execute_cell(cell, index)
             except CellExecutionError as error:
                 raise _raised(run, cell, error.ename, error.evalue, root) from None
             except CellTimeoutError:
-                raise _cell_error(
-                    run,
-                    cell,
-                    f"runs longer than {run.timeout:g} seconds; make it faster, or give it more "
-                    "in the front matter: `execute: timeout: SECONDS`",
-                ) from None
+                raise _cell_error(run, cell, too_long(run)) from None
             except DeadKernelError:
                 raise _cell_error(
                     run, cell, f"ended its kernel, {_last_words(log)}; it may need too much memory"
                 ) from None
             _clean_outputs(cell, root)
             advance()
+        run.read = workspace.sources_read()
 
 
 @contextlib.asynccontextmanager
 async def _kernel(run: Run, root: Path):
-    """A client with a kernel that runs, and the file with what the kernel says of itself."""
+    """A client with a kernel that runs, and the folder with what it says and has read."""
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
 
@@ -245,7 +249,7 @@ async def _kernel(run: Run, root: Path):
             iopub_timeout=60,
             raise_on_iopub_timeout=True,
             shutdown_kernel="immediate",
-            coalesce_streams=True,
+            coalesce_streams=False,  # its own takes the square of a long line's time
             record_timing=False,
             log=_SILENT,
         )
@@ -253,7 +257,7 @@ async def _kernel(run: Run, root: Path):
         with log.open("wb") as said:
             try:
                 await _start(run, client, workspace.start_arguments(), said, log)
-                yield client, log
+                yield client, workspace
             finally:
                 await _stop(client, km)
 
@@ -280,23 +284,35 @@ async def _stop(client, km) -> None:
 
 
 def _last_words(log: Path) -> str:
-    lines = strip_ansi(log.read_text(encoding="utf-8", errors="replace")).split("\n")
+    lines = strip_controls(log.read_text(encoding="utf-8", errors="replace")).split("\n")
     said = [line.strip() for line in lines if line.strip()]
     return f"whose last words are {said[-1]!r}" if said else "without a word"
 
 
 def _clean_outputs(cell: NotebookNode, root: Path) -> None:
-    """What a cell printed, as every machine prints it: no path of this one."""
+    """What a cell printed, as every machine prints it and a page can show it."""
+    cell.outputs = join_streams(cell.outputs)
     for output in cell.outputs:
         if output.output_type == "stream":
-            output.text = without_machine_paths(output.text, root)
+            output.text = clean(output.text, root)
         elif output.output_type == "error":
-            output.evalue = without_machine_paths(output.evalue, root)
-            output.traceback = [without_machine_paths(s, root) for s in output.traceback]
+            output.ename = strip_controls(output.ename)
+            output.evalue = clean(output.evalue, root)
+            output.traceback = [clean(line, root) for line in output.traceback]
         else:
             for mime, value in output.data.items():
                 if isinstance(value, str) and not mime.startswith("image/"):
-                    output.data[mime] = without_machine_paths(value, root)
+                    output.data[mime] = clean(value, root)
+                elif mime == "image/svg+xml":
+                    output.data[mime] = strip_controls(value)
+
+
+def too_long(run: Run) -> str:
+    """What is wrong with a cell that does not end in its time."""
+    return (
+        f"runs longer than {run.timeout:g} seconds; make it faster, or give it more in the front "
+        "matter: `execute: timeout: SECONDS`"
+    )
 
 
 def _cell_error(run: Run, cell: NotebookNode, what: str, line: int | None = None) -> CellError:
@@ -319,11 +335,13 @@ def describe_error(
     line = where["line"]
     if "code_line" in where and (inside := line_in_cell(traceback)):
         line = where["code_line"] + inside - 1
-    said = " ".join(strip_ansi(without_machine_paths(evalue, root)).split())
+    if ename in ("CellExit", "SystemExit"):
+        return "calls exit, and the cells after it need their kernel; leave that out", line
+    said = " ".join(clean(evalue, root).split())
     said = _PLACE_OF_SYNTAX_ERROR.sub("", said)
     if len(said) > _LONGEST_MESSAGE:
         said = said[:_LONGEST_MESSAGE] + " …"
-    text = without_machine_paths(strip_ansi("\n".join(traceback)), root)
+    text = clean("\n".join(traceback), root)
     frames = re.findall(r"(?:^|\n)(?:File (\S+?):(\d+)|Cell In)", text)
     inner = f" (in {frames[-1][0]}:{frames[-1][1]})" if frames and frames[-1][0] else ""
     return f"raises {ename}: {said}{inner}", line

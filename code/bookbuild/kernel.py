@@ -9,11 +9,13 @@ figure size.
 import os
 import re
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from bookbuild.config import ConfigError
+from bookbuild.kernel_extension import READ, WORKSPACE
+from bookbuild.owned import OwnedFolder, end_processes
+from bookbuild.printed import strip_controls
 
 _PINNED = {
     "OMP_NUM_THREADS": "1",
@@ -69,14 +71,14 @@ def pinned_environment(root: Path) -> dict[str, str]:
 
 
 class Workspace:
-    """A temporary folder with what one kernel needs; a context manager."""
+    """A temporary folder with what one kernel needs; when it goes, the kernel has ended."""
 
     def __init__(self, root: Path, figures: FigureSettings):
         self.root, self.figures = root, figures
 
     def __enter__(self) -> "Workspace":
-        self._folder = tempfile.TemporaryDirectory(prefix="book-", ignore_cleanup_errors=True)
-        self.path = Path(self._folder.name)
+        self._folder = OwnedFolder()
+        self.path = self._folder.__enter__()
         (self.path / "matplotlibrc").write_text(
             f"figure.figsize: {self.figures.width}, {self.figures.height}\n"
             f"figure.dpi: {self.figures.dpi}\n"
@@ -86,7 +88,13 @@ class Workspace:
         return self
 
     def __exit__(self, *_) -> None:
-        self._folder.cleanup()
+        end_processes(self.path)
+        self._folder.__exit__()
+
+    def sources_read(self) -> set[str]:
+        """The files below `code/` that the kernel has read as text, such as for a listing."""
+        file = self.path / READ
+        return set(file.read_text(encoding="utf-8").split("\n")[:-1]) if file.exists() else set()
 
     def manager(self, cls: type):
         """A kernel manager of the class `cls`, for this interpreter and over ipc if it can be.
@@ -113,34 +121,17 @@ class Workspace:
         env = pinned_environment(self.root) | {
             "MATPLOTLIBRC": str(self.path / "matplotlibrc"),
             "IPYTHONDIR": str(self.path / "ipython"),
+            WORKSPACE: str(self.path),
         }
         arguments = [
             f"--InlineBackend.figure_formats={self.figures.format}",
             "--HistoryManager.enabled=False",
+            "--ext=bookbuild.kernel_extension",
         ]
         return {"cwd": str(self.root), "env": env, "extra_arguments": arguments}
 
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_CELL_FILE = re.compile(r"\S*ipykernel_\d+[/\\]\d+\.py")
-_SITE_PACKAGES = re.compile(r"[^\s\"'(<>:]*[/\\](?:site|dist)-packages[/\\]")
-_STANDARD_LIBRARY = re.compile(r"[^\s\"'(<>:]*[/\\]lib[/\\]python3\.\d+[/\\]")
-
-
-def strip_ansi(text: str) -> str:
-    """The text without the codes that colour it in a terminal."""
-    return _ANSI.sub("", text)
-
-
-def without_machine_paths(text: str, root: Path) -> str:
-    """The text as it reads on every machine: files of the book relative to its root."""
-    text = text.replace(str(root) + os.sep, "").replace(str(root), ".")
-    text = _CELL_FILE.sub("<cell>", text)
-    text = _SITE_PACKAGES.sub("site-packages/", text)
-    return _STANDARD_LIBRARY.sub("python/", text)
-
-
 def line_in_cell(traceback: list[str]) -> int | None:
     """The line of the running cell at which an error arose, from IPython's traceback."""
-    found = re.search(r"Cell In\s*\[\d+\], line (\d+)", strip_ansi("\n".join(traceback)))
+    found = re.search(r"Cell In\s*\[\d+\], line (\d+)", strip_controls("\n".join(traceback)))
     return int(found[1]) if found else None

@@ -7,12 +7,15 @@ callout. Everything else in a fence is shown and not run.
 
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
 import yaml
 from nbformat.v4 import new_code_cell, new_notebook
+
+from bookbuild.printed import control_character
 
 
 class ChapterError(Exception):
@@ -80,8 +83,8 @@ _OPTION = re.compile(r"^\s*#\s*\|(?P<yaml>.*)$")
 # Options that the front matter may set for all cells of the chapter, under `execute:`.
 _DEFAULTS = ("eval", "error", "echo", "output", "include", "warning")
 _COMPUTED = re.compile(
-    r'\[(?P<typed>[^\]\n]*)\]\{\.computed\s+expr="(?P<expr>(?:\\.|[^"\\])*)"'
-    r'(?:\s+tolerance="(?P<tolerance>[^"]*)")?\s*\}'
+    r'\[(?P<typed>[^\]\n]*)\](?:\{\.computed\s+expr="(?P<expr>(?:\\.|[^"\\])*)"'
+    r'(?:\s+tolerance="(?P<tolerance>[^"]*)")?\s*\})?'
 )
 _INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
@@ -99,9 +102,10 @@ def read_chapter(path: Path) -> Chapter:
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise ChapterError(path, line, "not UTF-8; save the chapter as UTF-8") from None
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise ChapterError(path, line, "a NUL byte, which no text holds; remove it")
+    if wrong := control_character(text):
+        line = text[: wrong.start()].count("\n") + 1
+        what = "a NUL byte" if wrong[0] == "\0" else f"the control character {wrong[0]!r}"
+        raise ChapterError(path, line, f"{what}, which no page can show; remove it")
     # Not splitlines: a form feed or a line separator is not the end of a line for Quarto.
     lines = text.removesuffix("\n").split("\n")
     front, body_start = _front_matter(path, lines)
@@ -166,7 +170,8 @@ def _split(
     """The cells, and the indices of the lines that are prose."""
     cells, prose, i = [], [], start
     while i < len(lines):
-        cell, fence = _CELL.match(lines[i]), _FENCE.match(lines[i])
+        fence = _FENCE.match(lines[i])
+        cell = fence and _opens_cell(lines[i])
         if not fence or ("`" in fence["ticks"] and "`" in fence["info"]):
             prose.append(i)
             i += 1
@@ -187,10 +192,15 @@ def _split(
     return cells, prose
 
 
+def _opens_cell(line: str) -> re.Match | None:
+    # Without a brace at its end, a long line of blanks would be tried from each of them.
+    return _CELL.match(line) if line.rstrip().endswith("}") else None
+
+
 def _check_close(path: Path, lines: list[str], start: int, end: int, ticks: str) -> None:
     """Quarto closes a cell at as many ticks as opened it, Pandoc at as many or more."""
     for i in range(start + 1, end):
-        if (inner := _CELL.match(lines[i])) and len(inner["ticks"]) >= len(ticks):
+        if (inner := _opens_cell(lines[i])) and len(inner["ticks"]) >= len(ticks):
             raise ChapterError(
                 path,
                 start + 1,
@@ -205,7 +215,7 @@ def _check_close(path: Path, lines: list[str], start: int, end: int, ticks: str)
 def _check_tildes(path: Path, lines: list[str], start: int, end: int) -> None:
     """Quarto runs a cell that Pandoc takes for text, between tildes."""
     for i in range(start + 1, end):
-        if _CELL.match(lines[i]):
+        if _opens_cell(lines[i]):
             raise ChapterError(
                 path, i + 1, "a cell between tildes; to show it, write ```{{python}} or ````"
             )
@@ -252,17 +262,27 @@ def _find_computed(
     for i, after in sorted(places):
         code = [m.span() for m in _INLINE_CODE.finditer(lines[i])]
         shown = lambda at, spans=code: any(a <= at < b for a, b in spans)  # noqa: E731
-        matches = [m for m in _COMPUTED.finditer(lines[i]) if not shown(m.start())]
+        written = [m for m in re.finditer(r"\{\.computed", lines[i]) if not shown(m.start())]
+        matches = [m for m in _bracketed(lines[i]) if m["expr"] is not None]
+        matches = [m for m in matches if not shown(m.start())]
         for m in matches:
             expr = re.sub(r"\\(.)", r"\1", m["expr"])
             tolerance = _tolerance(path, i + 1, m["tolerance"])
             found.append(Computed(m["typed"], expr, i + 1, after, m.start("typed"), tolerance))
-        written = [m for m in re.finditer(r"\{\.computed", lines[i]) if not shown(m.start())]
         if len(written) > len(matches):
             raise ChapterError(
                 path, i + 1, 'a computed number is written [value]{.computed expr="expression"}'
             )
     return found
+
+
+def _bracketed(line: str) -> Iterator[re.Match]:
+    """What stands in brackets, up to the last number: a `[` that is not closed is tried once."""
+    start, last = 0, line.rfind("]{.computed")
+    while (start := line.find("[", start, max(last, 0))) >= 0:
+        found = _COMPUTED.match(line, start)
+        yield found
+        start = found.end()
 
 
 def _tolerance(path: Path, line: int, given: str | None) -> float | None:

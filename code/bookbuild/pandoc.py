@@ -8,12 +8,13 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 
 import panflute as pf
 import pypandoc
+
+from bookbuild.owned import OwnedFolder
 
 # Pandoc turns `<div>` and `<span>` into its own divs and spans; here they stay raw HTML,
 # which the vocabulary then refuses.
@@ -115,8 +116,8 @@ def call(arguments: list[str], text: str) -> tuple[str, list[dict]]:
     Raises:
         PandocError: it could not be run, or it stopped.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log.json"
+    with OwnedFolder() as folder:
+        log = folder / "log.json"
         done = subprocess.run(
             [_program(), f"--log={log}", "--quiet", *arguments],
             input=text.encode(),

@@ -38,7 +38,10 @@ def main() -> int:
     try:
         book = read_book(root)
         chapters = [read_chapter(entry.source) for entry in book.entries]
-        inputs = {c.path.relative_to(root).as_posix(): book_inputs(c, root) for c in chapters}
+        # Whole, because Quarto does not know which sources a chapter shows.
+        inputs = {
+            c.path.relative_to(root).as_posix(): book_inputs(c, root, whole=True) for c in chapters
+        }
         dropped = drop_stale_caches(root, inputs)
     except (ConfigError, ChapterError, OSError) as error:
         print(f"pre-render: {error}", file=sys.stderr)

@@ -14,9 +14,9 @@ LANGUAGE = re.compile(r"^\{+\s*([A-Za-z][\w+-]*)")
 
 _QUOTE = r"(?P<indent>[\s>]*)"
 _FENCE = re.compile(_QUOTE + r"(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
-_DIV_OPEN = re.compile(_QUOTE + r"(?P<colons>:{3,})\s*(?P<attributes>[^:\s].*?)\s*:*\s*$")
+_DIV_OPEN = re.compile(_QUOTE + r"(?P<colons>:{3,})(?P<attributes>.*)$")
 _DIV_CLOSE = re.compile(r"[\s>]*:{3,}\s*$")
-_HEADING_ID = re.compile(r"^[\s>]*#{1,6}\s.*\{[^{}]*#(?P<id>[^\s{}]+)[^{}]*\}\s*$")
+_HEADING = re.compile(r"^[\s>]*#{1,6}\s")
 _INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 MATHS = re.compile(r"(?<!\\)\$\$")
 
@@ -79,9 +79,8 @@ def scan(
             _refuse_shortcode(line, lines[i], fail)
             out.append(_div(line, lines[i], open_divs, source, fail))
             source.prose[line] = _INLINE_CODE.sub(lambda m: " " * len(m[0]), lines[i])
-            heading = _HEADING_ID.match(lines[i])
-            if heading:
-                source.headings.append((line, heading["id"]))
+            if identifier := _heading_id(lines[i]):
+                source.headings.append((line, identifier))
             i += 1
     if open_divs:
         fail(open_divs[-1], "the div that opens here is not closed; end it with :::")
@@ -123,9 +122,10 @@ def _div(line: int, text: str, open_divs: list[int], source: Source, fail: Calla
         open_divs.pop()
         return text
     opening = _DIV_OPEN.match(text)
-    if not opening:
+    attributes = opening["attributes"].strip() if opening else ""
+    if not attributes or attributes.startswith(":"):
         return text
-    attributes = opening["attributes"]
+    attributes = attributes.rstrip(":").rstrip()
     if not attributes.startswith("{"):
         attributes = f"{{.{attributes}}}" if re.fullmatch(r"[\w-]+", attributes) else attributes
     if not (attributes.startswith("{") and attributes.endswith("}")):
@@ -133,6 +133,15 @@ def _div(line: int, text: str, open_divs: list[int], source: Source, fail: Calla
     open_divs.append(line)
     source.divs.append(line)
     return f'{opening["indent"]}{opening["colons"]} {attributes[:-1]} line="{line}"}}'
+
+
+def _heading_id(text: str) -> str:
+    """The id at the end of a heading, `# Title {.class #id}`, or nothing."""
+    attributes = text.rstrip()[text.rfind("{") + 1 : -1]
+    if not _HEADING.match(text) or not text.rstrip().endswith("}") or "}" in attributes:
+        return ""
+    words = attributes.rpartition("#")[2].split() if "#" in attributes else []
+    return words[0] if words else ""
 
 
 def _refuse_shortcode(line: int, text: str, fail: Callable) -> None:

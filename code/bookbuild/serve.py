@@ -37,12 +37,21 @@ def serve(book: Book, *, port: int, build: list[str], say: Callable[[str], None]
         ServeError: the port is taken.
     """
     from livereload import Server
+    from livereload.server import StaticFileHandler
+    from tornado.web import HTTPError
+
+    class SiteFiles(StaticFileHandler):
+        async def get(self, path: str, include_body: bool = True) -> None:
+            if "\0" in path:  # no file system takes it
+                raise HTTPError(400)
+            await super().get(path, include_body)
 
     stamp = book.root / FOLDER / "served"
     book.output.mkdir(parents=True, exist_ok=True)
     builder = Builder(book.root, book.output, build, stamp, say)
     builder.build()
     server = Server()
+    server.SFH = SiteFiles
     server._setup_logging = lambda: logging.getLogger("tornado.access").setLevel(logging.ERROR)
     server.watch(str(stamp))
     watching = threading.Thread(target=builder.watch, daemon=True)

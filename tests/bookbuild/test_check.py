@@ -29,6 +29,7 @@ print(f"{mean([1, 2]) / 4:.3f}")  # changed
 The mean is [1.5]{.computed expr="mean([1, 2])"}, of [2]{.computed expr="len([1, 2])"}.
 
 ```{python}
+#| fig-alt: "A line."
 import matplotlib.pyplot as plt
 
 plt.subplots(figsize=(3, 2))[1].plot([1, 2, 3]);
@@ -79,6 +80,12 @@ About [2.0]{.computed expr="2.04" tolerance="0.03"}.
 def line_of(root, text):
     lines = (root / "book/counts.qmd").read_text(encoding="utf-8").split("\n")
     return next(i for i, line in enumerate(lines, 1) if text in line)
+
+
+def cell_of(root, text):
+    """The line at which the cell opens that contains `text`."""
+    lines = (root / "book/counts.qmd").read_text(encoding="utf-8").split("\n")
+    return max(i for i in range(1, line_of(root, text)) if lines[i - 1] == "```{python}")
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +139,8 @@ def change_reference(root, source, change):
 def test_a_book_as_it_is_expected_passes(book):
     out, code = check(book)
     assert code == 0, out
-    # 3 references, and every cell and number except the one that is not to run
-    assert re.search(r"16 passed", out) and "failed" not in out
+    # 3 references, 3 of labels, and every cell and number except the one that is not to run
+    assert re.search(r"19 passed", out) and "failed" not in out
 
 
 def kept(root):
@@ -178,7 +185,7 @@ def test_what_a_build_would_not_give_is_not_kept(tmp_path, what):
     cell = "from minilib.counts import mean\n\nprint(mean([1, 2]))"
     if what == "a module that changes":
         path = "code/minilib/counts.py"
-        cell += f"\nwith open({path!r}, 'a') as file:\n    print('# changed', file=file)"
+        cell += f"\nwith open({path!r}, 'a') as file:\n    print('x = 1', file=file)"
     if what == "an output taken back":
         cell = "from IPython.display import clear_output\n\nclear_output()\nprint(1)"
     root = make_tiny_book(tmp_path, counts_qmd=f"# C {{#sec-c}}\n\n```{{python}}\n{cell}\n```\n")
@@ -231,9 +238,7 @@ def test_each_change_fails_with_file_line_and_both_values(book):
     assert re.search(r"reference: nothing\n  now:       a value: <object .*>$", found.pop(gone))
     at = {name: f"book/counts.qmd:{line_of(book, name)}" for name in ("[1.6]", "[2.1]")}
     for source in ("import time", "import matplotlib", 'loss 2.00"', "mean([])", "never ran"):
-        at[source] = (
-            f"book/counts.qmd:{line_of(book, source) - 1 - (source[-1] in ')' or 'loss' in source)}"
-        )
+        at[source] = f"book/counts.qmd:{cell_of(book, source)}"
     assert code == 1
     assert set(found) == set(at.values()) - {at["[2.1]"]}, out
     assert found[at["import time"]].endswith(
@@ -299,7 +304,7 @@ def failing(check_here):
     """The one message about the references; nothing ran."""
     out, code = check_here("book/counts.qmd")
     (message,) = messages(out).values()
-    assert code == 1 and "1 failed in" in out
+    assert code == 1 and "1 failed, 1 skipped in" in out and "labels are not known" in out
     return message
 
 
@@ -358,7 +363,7 @@ def test_a_damaged_figure_in_a_reference_is_one_sentence(book, check_here, damag
 
     change_reference(book, "plt.subplots", change)
     out, code = check_here("book/counts.qmd")
-    line = line_of(book, "import matplotlib") - 1
+    line = line_of(book, "import matplotlib") - 2
     assert code == 1 and list(messages(out).values()) == [
         f"book/counts.qmd:{line}: the expected figure in tests/reference/book/counts.ipynb "
         "is not a PNG; run make reference"
@@ -385,6 +390,44 @@ def test_a_book_that_cannot_be_read_is_an_error(book, check_here):
     assert code == 2 and "chapters lists book/nothing.qmd; there is no such .qmd file" in out
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "place", "said"),
+    [
+        ("index.qmd", "@sec-waves", "@sec-wave", "index.qmd:3", "the book has no label sec-wave"),
+        ("index.qmd", "@sec-waves", "@fig-x", "index.qmd:3", "the book has no label fig-x"),
+        ("index.qmd", "@sec-waves", "@eq-sine", "index.qmd:3", "the book has no label eq-sine"),
+        ("index.qmd", "@sec-waves", "@euler1784", "index.qmd:3", "@euler1784 is not a work in"),
+        ("index.qmd", "then count", "[see @euler1784]", "index.qmd:3", "@euler1784 is not a wo"),
+        ("book/waves.qmd", "{#sec-waves}", "{#sec-curves}", "index.qmd:3", "no label sec-waves"),
+        ("book/waves.qmd", "{#sec-waves}", "{#sec-counts}", "book/counts.qmd:1", "is taken at"),
+    ],
+)
+def test_what_no_reference_can_find_is_said_with_its_line(
+    book, check_here, file, old, new, place, said
+):
+    edit(book / file, old, new)
+    out, code = check_here("book", "index.qmd", "-k", "labels")
+    ((at, message),) = messages(out).items()
+    assert code == 1 and at == place and said in message, out
+    assert str(book) not in message
+
+
+def test_a_label_that_a_cell_prints_is_known(tmp_path, monkeypatch, capsys):
+    cell = "```{python}\n#| output: asis\nprint('## Printed {#sec-printed}')\n```\n"
+    root = make_tiny_book(
+        tmp_path, counts_qmd=f"# C {{#sec-counts}}\n\n{cell}", waves_qmd="# W {#sec-waves}\n\n"
+        "See @sec-printed.\n",
+    )  # fmt: skip
+    write_references(read_book(root), say=lambda line: None)
+    monkeypatch.chdir(root)
+    options = ["-p", "bookbuild.check", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
+    assert pytest.main([*options, "book", "-k", "labels"]) == 0
+    printed = {"text": "## Printed {#sec-p}\n"}
+    change_reference(root, "Printed", lambda cell: cell["outputs"][0].update(printed))
+    assert pytest.main([*options, "book", "-k", "labels"]) == 1
+    assert "book/waves.qmd:3: @sec-printed: the book has no label" in capsys.readouterr().out
+
+
 # What is collected
 
 
@@ -393,7 +436,7 @@ def test_only_chapters_of_the_book_are_collected_from_wherever_pytest_runs(book,
     out, code = check_here("--collect-only", "-q", "../book", "../index.qmd", folder="code")
     assert code == 0 and "draft" not in out
     names = re.findall(r"^\S+\.qmd::.*$", out, flags=re.MULTILINE)
-    assert len(names) == 16 and "book/waves.qmd::line-3" in "\n".join(names)
+    assert len(names) == 19 and "book/waves.qmd::line-3" in "\n".join(names)
     assert len(set(names)) == len(names)
 
 
@@ -408,7 +451,7 @@ def test_one_cell_alone_runs_after_those_before_it(book):
 def test_it_works_in_two_processes(book):
     change_reference(book, "never ran", lambda cell: cell.update(outputs=[]))
     out, code = check(book, "-n", "2", "--dist", "loadfile", "book", "index.qmd")
-    assert code == 1 and "1 failed, 15 passed" in out
+    assert code == 1 and "1 failed, 18 passed" in out
     assert "reference: nothing" in out
 
 

@@ -245,3 +245,83 @@ def test_small_figures_keep_their_size():
     file = io.BytesIO()
     Image.new("RGB", (400, 3)).save(file, "PNG")
     assert Image.open(io.BytesIO(small_figure(file.getvalue()))).size == (400, 3)
+
+
+# Colours
+
+
+def with_colours(**colours):
+    output = figure()
+    output.metadata = {"colours": colours, "image/png": {"width": 3}}
+    return output
+
+
+def test_a_colour_changed_slightly_is_found_whatever_the_pixels_say():
+    both = ("#d55e00", "#c65700")
+    old, new = (with_colours(text=["#000000", c], lines=["#0072b2"]) for c in both)
+    found = differ([new], [old], Tolerances(figure=1.0))
+    assert found.what == "the colours of the figure's text have changed"
+    assert (found.reference, found.now) == ("#000000, #d55e00", "#000000, #c65700")
+    assert differ([old], [old]) is None
+    more = with_colours(text=["#000000", "#d55e00"], lines=["#0072b2"], areas=["#ffffff"])
+    assert differ([more], [old]).now == "#ffffff"
+
+
+def test_a_reference_without_colours_is_compared_by_its_pixels():
+    assert differ([with_colours(text=["#000000"])], [figure()]) is None
+
+
+def drawn(code):
+    """The colours of a figure, as the kernel notes them."""
+    import matplotlib
+    from bookbuild.kernel_extension import figure_colours
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots()
+    exec(code, {"ax": ax, "fig": fig, "plt": plt, "np": np})
+    data, metadata = figure_colours(fig)
+    plt.close(fig)
+    assert data == {}
+    return metadata["colours"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("text", "ax.text(0.5, 0.5, 'x', color=C)"),
+        ("text", "ax.set_title('x', color=C)"),
+        ("text", "ax.annotate('x', (0, 0), color=C)"),
+        ("text", "ax.tick_params(labelcolor=C)"),
+        ("text", "ax.plot([1, 2], label='x', color='red'); ax.legend(labelcolor=C)"),
+        ("lines", "ax.plot([1, 2], color=C)"),
+        ("lines", "ax.axhline(1, color=C)"),
+        ("lines", "ax.plot([1, 2], 'o', markerfacecolor=C)"),
+        ("lines", "ax.errorbar([1], [1], yerr=1, color=C)"),
+        ("areas", "ax.bar([1, 2], [1, 2], color=C)"),
+        ("areas", "ax.barh([1, 2], [1, 2], color='#aaaaaa', edgecolor=C)"),
+        ("areas", "ax.scatter([1, 2], [1, 2], color=C)"),
+        ("areas", "ax.fill_between([1, 2], [1, 2], color=C, alpha=0.5)"),
+        ("areas", "ax.set_facecolor(C)"),
+        ("areas", "ax.vlines([1, 2], 0, 1, color=C)"),
+        ("areas", "ax.annotate('', (0, 0), (1, 1), arrowprops={'color': C})"),
+    ],
+)
+def test_the_colour_of_every_part_is_noted(kind, code):
+    old, new = (drawn(code.replace("C", repr(c))) for c in ("#D55E00", "#C65700"))
+    assert old[kind] != new[kind]
+    assert any(c.startswith("#c65700") for c in new[kind]), new
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "ax.plot(D)", "ax.imshow(D)", "ax.scatter(D[0], D[1], c=D[2])", "ax.pcolormesh(D)",
+        "ax.contourf(D)", "fig.colorbar(ax.imshow(D))", "ax.bar(range(9), D[0])", "ax.hist(D[0])",
+    ],
+)  # fmt: skip
+def test_what_another_processor_computes_changes_no_colour(code):
+    code = code.replace("D", "np.random.default_rng(0).normal(SHIFT, SCALE, (9, 9))")
+    shifted = code.replace("SHIFT", "0.02").replace("SCALE", "1.03")
+    assert drawn(code.replace("SHIFT", "0").replace("SCALE", "1")) == drawn(shifted)

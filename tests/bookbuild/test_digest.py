@@ -83,7 +83,11 @@ def test_a_module_with_a_syntax_error_is_still_followed(digest, tiny_book):
     [
         ("code/minilib/waves.py", "12", "11", {"waves"}),
         ("code/minilib/helpers.py", "sum", "max", {"counts"}),
-        ("code/minilib/__init__.py", "tiny", "small", {"waves", "counts"}),
+        ("code/minilib/__init__.py", '"""\n', '"""\nx = 1\n', {"waves", "counts"}),
+        ("code/minilib/__init__.py", "tiny", "small", set()),
+        ("code/minilib/__init__.py", '"""The tiny book\'s companion."""', "", {"waves", "counts"}),
+        ("code/minilib/waves.py", "    return", "    # By its definition.\n    return", set()),
+        ("code/minilib/waves.py", "sine(n):\n", "sine(n):\n    'A sine.'\n", {"waves"}),
         ("book/points.csv", "4", "5", {"counts"}),
         ("book/waves.qmd", "difficulty: 1", "difficulty: 2", {"waves"}),
         ("book/counts.qmd", "error: true", "error: false", {"counts"}),
@@ -98,6 +102,42 @@ def test_a_change_shows_in_the_digest_of_those_that_depend_on_it(
     before = {name: digest(name) for name in ("waves", "counts")}
     edit(tiny_book / file, old, new)
     assert {name for name in before if digest(name) != before[name]} == changed
+
+
+@pytest.mark.parametrize(
+    "reading",
+    ["print(sine.__doc__)", "print(getattr(sine, '__doc__'))", "help(sine)", "sine?",
+     "import inspect\ninspect.getdoc(sine)", "%pdoc sine", "sine.__code__.co_firstlineno"],
+)  # fmt: skip
+def test_docstrings_count_where_a_cell_can_read_them(digest, tiny_book, reading):
+    edit(tiny_book / "book/waves.qmd", "samples = sine(8)", reading)
+    before = digest()
+    edit(tiny_book / "code/minilib/__init__.py", "tiny", "small")
+    assert digest() != before
+
+
+def test_docstrings_count_where_a_module_of_their_package_can_read_them(digest, tiny_book):
+    write(tiny_book / "code/other/__init__.py", "import other.a\n")
+    write(tiny_book / "code/other/a.py", '"""One."""\n')
+    edit(tiny_book / "code/minilib/waves.py", "import math\n", "import math\nimport other\n")
+    before = digest()
+    edit(tiny_book / "code/other/a.py", "One", "Two")
+    assert digest() == before
+    write(tiny_book / "code/other/b.py", "text = lambda f: f.__doc__.upper()\n")
+    write(tiny_book / "code/other/__init__.py", "import other.a, other.b\n")
+    before = digest()
+    edit(tiny_book / "code/other/a.py", "Two", "Three")
+    assert digest() != before
+    before = digest()
+    edit(tiny_book / "code/minilib/__init__.py", "tiny", "small")
+    assert digest() == before
+
+
+def test_strings_that_are_data_count(digest, tiny_book):
+    write(tiny_book / "code/minilib/__init__.py", "HINTS = {'a': 'Look at the mean.'}\n")
+    before = digest()
+    edit(tiny_book / "code/minilib/__init__.py", "mean", "sum")
+    assert digest() != before
 
 
 def test_files_beside_the_modules_of_a_package_count(digest, tiny_book):

@@ -13,8 +13,8 @@ import psutil
 import pytest
 from bookbuild.config import read_book
 from bookbuild.execute import CellError, execute_book
-from bookbuild.kernel import without_machine_paths
 from bookbuild.notebook import ChapterError
+from bookbuild.printed import without_machine_paths
 from tiny import edit, make_tiny_book
 
 WAVES, COUNTS = "book/waves.qmd", "book/counts.qmd"
@@ -56,7 +56,7 @@ def test_a_module_that_changes_during_the_run_is_run_again(tmp_path):
     root = make_tiny_book(
         tmp_path,
         counts_qmd="# C {#sec-c}\n\n```{python}\nfrom minilib.counts import mean\n"
-        "with open('code/minilib/counts.py', 'a') as file:\n    print('# changed', file=file)\n"
+        "with open('code/minilib/counts.py', 'a') as file:\n    print('x = 1', file=file)\n"
         "```\n",
     )
     said = []

@@ -87,6 +87,14 @@ def get(port, path=""):
         return answer.read().decode("utf-8")
 
 
+def status(port, method, path):
+    """The status of a request as it is written, which urllib would not send."""
+    request = f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(request.encode("latin-1"))
+        return int(connection.recv(20).split()[1])
+
+
 def wait_for(condition, seconds=60):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -110,6 +118,12 @@ def test_the_site_follows_changes_and_survives_a_broken_one(executed_book):
         )  # fmt: skip
     try:
         wait_for(lambda: "Start with" in get(port))
+        for path in ("/%00", "/a%00b.html", "/book/%00/", "/%ff", "/%ed%a0%80"):
+            assert status(port, "GET", path) == status(port, "HEAD", path) == 400, path
+        for path in ("/%", "/%zz", "/" + "a" * 5000, "/index.html/x", "*", "/\xff", "/%0d%0a"):
+            assert status(port, "GET", path) == 404, path
+        assert status(port, "GET", "/..%2f..%2fetc/passwd") == 403
+        assert status(port, "PUT", "/") == 405 and status(port, "G\0T", "/") == 400
         edit(executed_book / "index.qmd", "Start with", "Begin with")
         wait_for(lambda: "Begin with" in get(port))
         edit(executed_book / "index.qmd", "Begin with", "::: {.callout-note}\n\nGo on with")

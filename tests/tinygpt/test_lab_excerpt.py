@@ -6,11 +6,12 @@ import sys
 import numpy as np
 import pytest
 import torch
-from tinygpt import data, lab, sampling, scratch, training
+from tinygpt import data, lab, sampling, scratch, training, validate
 from tinygpt import models as torch_models
+from tinygpt.lab import excerpt
 from tinygpt.lab.excerpt import without_checks
 from tinygpt.scratch import Tensor, arrays, functional, positions
-from tinygpt.tokenizers import splitting
+from tinygpt.tokenizers import merging, splitting
 
 rng = np.random.default_rng(0)
 LOGITS = torch.from_numpy(rng.normal(size=(3, 5)))
@@ -37,6 +38,7 @@ CALLS = [
     (data.random_batch, (IDS, 2, 4, np.random.default_rng)),
     (training.evaluate, (MODEL, IDS, 2, 4, 3)),
     (splitting.pretokenize, ("Don\u2019t stop",)),
+    (merging.learn_merges, ([([1, 2, 1, 2], 3), ([2, 1, 2], 1)], 2, 9)),
     (splitting._kinds, ("a \u00e9 7",)),
 ]
 
@@ -83,6 +85,13 @@ def test_checks_can_be_shown():
 def test_what_has_no_checks_is_the_packages_own_text():
     whole = inspect.getsource(arrays.unbroadcast)
     assert lab.source(arrays.unbroadcast) == f"```python\n{whole}```\n"
+
+
+def test_every_validator_is_known():
+    """What a new one hands on has to be said, or it stays in the listings."""
+    found = inspect.getmembers(validate, inspect.isfunction)
+    checking = [name for name, f in found if "where" in inspect.signature(f).parameters]
+    assert len(checking) > 10 and set(checking) <= set(excerpt._HANDS_ON)
 
 
 def test_a_mistake_is_shown_whole():

@@ -189,7 +189,15 @@ from tinygpt.commands import tinygpt
 for words in (["lab"], ["lab", "start", "transformer"], ["lab", "hint", "transformer", "mlp"],
               ["lab", "solution", "transformer", "mlp"]):
     tinygpt.main(words, standalone_mode=False)
-assert lab.check("mlp", scratch.MLP).passed
+class MLP(scratch.Module):
+    def __init__(self, embed_dim, hidden_dim=None, dropout_prob=0.1):
+        hidden_dim = 4 * embed_dim if hidden_dim is None else hidden_dim
+        self.fc1 = scratch.Linear(embed_dim, hidden_dim)
+        self.fc2 = scratch.Linear(hidden_dim, embed_dim)
+        self.dropout = scratch.Dropout(dropout_prob)
+    def forward(self, x):
+        return self.dropout(self.fc2(scratch.gelu(self.fc1(x))))
+assert lab.check("mlp", MLP).passed
 """
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, encoding="utf-8"

@@ -12,11 +12,13 @@ import re
 # What a check hands on, of its arguments (from 0), when they are right.
 _HANDS_ON = {
     "_check_tokens": "{library}.atleast_2d({2})",
+    "_checked_words": "[(list(ids), count) for ids, count in {1}]",
     "_context": "{1} if {2} is None else {2}",
     "_even": "{2}",
     "_examples": "{2}",
     "_highest": "{1}.amax(dim=-1, keepdim=True)",
     "_images": "{1}",
+    "_pair": "({2}, {2}) if isinstance({2}, int) else {2}",
     "_parameters": "list({1})",
     "axis_of": "{1}",
     "boolean_mask": "{2}",
@@ -27,6 +29,7 @@ _HANDS_ON = {
     "instance": "{2}",
     "integer": "{2}",
     "integer_array": "np.asarray({2})",
+    "integers": "list({2})",
     "iterable": "iter({2})",
     "number": "{2}",
     "positive_integer": "{2}",

@@ -106,7 +106,9 @@ def _collect(text, home, given, imports, helpers):
         elif name in given:  # the student's own version, such as the block's LayerNorm
             continue
         else:
-            imports.add(f"from {getattr(value, '__module__', home.__name__)} import {name}")
+            made = getattr(value, "__module__", home.__name__)
+            source = home.__name__ if made == "builtins" else made  # an alias such as Pair
+            imports.add(f"from {source} import {name}")
 
 
 def _global_names(text: str) -> list[str]:
