@@ -8,12 +8,14 @@ from torch.nn import functional as F
 
 from tinygpt.models.checks import check_input, check_query_and_key
 from tinygpt.shapes import Bool, Float
-from tinygpt.validate import flag, positive_integer, probability
+from tinygpt.validate import flag, instance, positive_integer, probability
 
 
 def create_causal_mask(seq_len: int, device: torch.device | None = None) -> Bool[Tensor, "T T"]:
     """Return the mask that lets position t see positions 0 to t; True means may attend."""
     seq_len = positive_integer("create_causal_mask", "seq_len", seq_len)
+    if device is not None:
+        instance("create_causal_mask", "device", device, torch.device)
     return torch.ones(seq_len, seq_len, dtype=torch.bool, device=device).tril()
 
 

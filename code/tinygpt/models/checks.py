@@ -1,9 +1,9 @@
-"""One-sentence errors about PyTorch's tensors and modules; `tinygpt.validate` has the others."""
+"""One-sentence errors about PyTorch's tensors; `tinygpt.validate` has the others."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from tinygpt.validate import describe, instance
+from tinygpt.validate import describe
 
 
 def check_floats(where: str, name: str, x):
@@ -41,8 +41,3 @@ def check_query_and_key(where: str, query, key):
         )
     if query.shape != key.shape or query.dtype != key.dtype:
         raise ValueError(f"{where}: key must be like query, {describe(query)}, got {describe(key)}")
-
-
-def check_module(where: str, name: str, model):
-    """Raise unless the model is one of PyTorch's modules."""
-    instance(where, name, model, nn.Module)
