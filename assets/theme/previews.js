@@ -34,8 +34,10 @@
         const answer = await fetch(address);
         if (!answer.ok) return null;
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        for (const image of page.querySelectorAll("img[src]")) {
-          image.src = new URL(image.getAttribute("src"), address);
+        for (const name of ["src", "srcset"]) {
+          for (const element of page.querySelectorAll(`:is(img, source)[${name}]`)) {
+            element.setAttribute(name, new URL(element.getAttribute(name), address));
+          }
         }
         return page;
       };
@@ -56,23 +58,50 @@
       const after = heading.closest("header")?.nextElementSibling ?? heading.nextElementSibling;
       const first = after?.matches("p") ? after : null;
       const title = document.createElement("p");
-      title.innerHTML = `<strong>${heading.innerHTML}</strong>`;
+      const text = heading.querySelector(":scope > .heading-link") ?? heading;
+      title.innerHTML = `<strong>${text.innerHTML}</strong>`;
       return first ? [title, first] : [title];
     }
     if (target.matches("li")) return [...target.childNodes]; // a footnote
     return [target];
   };
 
+  /* An id may stand once on a page, and a drawing is nothing without its ids: styles, markers,
+     gradients and labels go by them. So the copy's are renamed, and all that refers to them. */
+  const REFERENCES = ["aria-labelledby", "aria-describedby", "aria-details", "headers", "for"];
+  const rename = (root) => {
+    const names = new Map();
+    for (const element of root.querySelectorAll("[id]")) names.set(element.id, `preview-${element.id}`);
+    const hashes = (text) => text.replace(/#([\w:.-]+)/g, (hash, id) => (names.has(id) ? `#${names.get(id)}` : hash));
+    for (const element of root.querySelectorAll("*")) {
+      if (element.id) element.id = names.get(element.id);
+      const drawn = element.closest("svg");
+      if (drawn && element.localName === "style") element.textContent = hashes(element.textContent);
+      for (const { name, value } of [...element.attributes]) {
+        if (REFERENCES.includes(name)) {
+          const ids = value.split(/\s+/).map((id) => names.get(id)).filter(Boolean);
+          if (ids.length) element.setAttribute(name, ids.join(" "));
+          else element.removeAttribute(name);
+        } else if (drawn && (name === "href" || value.includes("url("))) {
+          element.setAttribute(name, hashes(value));
+        }
+      }
+    }
+  };
+
   const fill = (target) => {
     const content = contentOf(target).map((node) => node.cloneNode(true));
     card.replaceChildren(...content);
-    const unwanted = ".anchor, .copy, [role=doc-backlink], .footnote-back, .computed-tip";
+    const unwanted = ".copy, [role=doc-backlink], .footnote-back, .computed-tip";
     for (const element of card.querySelectorAll(unwanted)) element.remove();
+    rename(card);
     for (const element of card.querySelectorAll("*")) {
-      for (const name of ["id", "tabindex", "role", "aria-describedby", "aria-label", "aria-labelledby"]) {
+      if (element.closest("svg")) continue;
+      for (const name of ["tabindex", "role", "aria-describedby", "aria-label", "aria-labelledby"]) {
         element.removeAttribute(name);
       }
       if (element.tagName === "A") element.tabIndex = -1;
+      if (element.tagName === "IMG") element.loading = "eager";
       if (element.tagName === "DETAILS") element.open = true;
     }
   };
@@ -82,6 +111,9 @@
     const width = document.documentElement.clientWidth;
     const left = Math.max(12, Math.min(at.left - 12, width - card.offsetWidth - 12));
     const below = innerHeight - at.bottom;
+    card.style.maxHeight = "";
+    const room = Math.max(below, at.top) - 20;
+    if (card.offsetHeight > room) card.style.maxHeight = `${room}px`;
     const top = below > card.offsetHeight + 12 || below > at.top
       ? at.bottom + 8
       : at.top - card.offsetHeight - 8;
@@ -99,7 +131,7 @@
     if (!target || current !== link) return;
     fill(target);
     if (!card.textContent.trim() && !card.querySelector("img, svg")) return;
-    document.querySelector("main").append(card);
+    document.querySelector("article").append(card); // where its styles reach it
     // Short enough to be read out: a citation or a note. A figure is announced by its link.
     if (target.matches(".csl-entry, li")) link.setAttribute("aria-describedby", card.id);
     place(link);

@@ -49,6 +49,27 @@ const announce = (() => {
   };
 })();
 
+/* A script that only some readers need: loaded when it is asked for, once. */
+const loadScript = (() => {
+  const asked = new Map();
+  return (address) => {
+    if (!asked.has(address)) {
+      asked.set(address, new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = address;
+        script.onload = resolve;
+        script.onerror = () => {
+          asked.delete(address);
+          script.remove();
+          reject(new Error(`${address.split("?")[0]} cannot be loaded`));
+        };
+        document.head.append(script);
+      }));
+    }
+    return asked.get(address);
+  };
+})();
+
 /* Copy buttons on code. */
 {
   const copyText = async (text) => {
@@ -74,7 +95,7 @@ const announce = (() => {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";
-    button.textContent = "Copy";
+    button.dataset.label = "Copy"; // shown by the style: text of the page would be copied too
     button.setAttribute("aria-label", "Copy the code");
     let timer;
     button.addEventListener("click", async () => {
@@ -84,12 +105,12 @@ const announce = (() => {
       } catch {
         message = "Not copied";
       }
-      button.textContent = message;
+      button.dataset.label = message;
       button.classList.add("done");
       announce(message === "Copied" ? "Code copied" : "The code could not be copied");
       clearTimeout(timer);
       timer = setTimeout(() => {
-        button.textContent = "Copy";
+        button.dataset.label = "Copy";
         button.classList.remove("done");
         announce("");
       }, 2000);
@@ -117,32 +138,33 @@ const announce = (() => {
     const wide = element.scrollWidth > element.clientWidth + 1;
     if (wide && !element.hasAttribute("tabindex")) {
       element.tabIndex = 0;
+      element.dataset.wide = "";
+      if (element.tagName === "FIGURE") return; // its caption is its name
       element.setAttribute("role", "group");
       element.setAttribute("aria-label", `${names[element.tagName] ?? "Formula"}, wider than the page`);
-      element.dataset.wide = "";
     } else if (!wide && "wide" in element.dataset) {
       for (const name of ["tabindex", "role", "aria-label", "data-wide"]) element.removeAttribute(name);
     }
   };
 
   const watcher = new ResizeObserver((entries) => entries.forEach((entry) => check(entry.target)));
-  const scrollers = "article pre, article .equation, article p:has(> math), article .table-scroll";
+  const scrollers = "article pre, article .equation, article p:has(> math), article .table-scroll, article figure";
   for (const element of document.querySelectorAll(scrollers)) {
     watcher.observe(element);
     element.addEventListener("scroll", () => more(element), { passive: true });
   }
 }
 
-/* A link to each heading. */
+/* Each heading is a link to itself. It is the heading's own text, so that it is read once. */
 for (const heading of document.querySelectorAll("article :is(h2, h3, h4, h5)")) {
   const id = heading.id || (heading === heading.parentElement.firstElementChild && heading.parentElement.id);
   if (!id || heading.closest(".callout, [role=tabpanel]")) continue;
-  const anchor = document.createElement("a");
-  anchor.className = "anchor";
-  anchor.href = `#${id}`;
-  anchor.textContent = "#";
-  anchor.setAttribute("aria-label", `Link to “${heading.textContent.trim()}”`);
-  heading.append(anchor);
+  if (heading.querySelector("a, .computed")) continue; // has links of its own
+  const link = document.createElement("a");
+  link.className = "heading-link";
+  link.href = `#${id}`;
+  link.append(...heading.childNodes);
+  heading.append(link);
 }
 
 /* The contents show where the reader is. */
@@ -200,6 +222,7 @@ for (const heading of document.querySelectorAll("article :is(h2, h3, h4, h5)")) 
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("article details:not([open])")];
     for (const details of opened) details.open = true;
+    for (const image of document.querySelectorAll("article img[loading]")) image.loading = "eager";
   });
   addEventListener("afterprint", () => {
     for (const details of opened) details.open = false;

@@ -1,19 +1,19 @@
 """The chapters and cells that the pytest plugin collects; see check.py."""
 
 import contextlib
+import os
 import time
 from collections import defaultdict
 from pathlib import Path
 from queue import Empty
 
 import pytest
-from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
-from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from bookbuild.cache import FOLDER as CACHE
 from bookbuild.cache import CacheError
+from bookbuild.check_kernel import ChapterKernel, DeadKernel
 from bookbuild.compare import (
     Difference,
     FigureError,
@@ -21,19 +21,15 @@ from bookbuild.compare import (
     find_difference,
     normal_outputs,
 )
+from bookbuild.computed import first_replaced, printed_number, same_number
 from bookbuild.config import Book
-from bookbuild.execute import describe_error, keep_run, prepare_chapter, too_long
-from bookbuild.kernel import Workspace
+from bookbuild.execute import Run, describe_error, keep_run, prepare_chapter, too_long
+from bookbuild.kernel import THREADS, Workspace
 from bookbuild.labels import NotExpected, wrong_references
 from bookbuild.notebook import ChapterError, read_chapter
 from bookbuild.printed import without_machine_paths
-from bookbuild.reference import (
-    FOLDER,
-    printed_number,
-    read_reference,
-    reference_path,
-    same_number,
-)
+from bookbuild.reference import FOLDER, read_reference, reference_path
+from bookbuild.trained import trained_names
 
 _PATIENCE = 5  # seconds
 _LABELS = pytest.StashKey[dict]()
@@ -41,43 +37,6 @@ _LABELS = pytest.StashKey[dict]()
 
 class Failure(Exception):
     """What a reader of the report needs to know, in a few lines."""
-
-
-class DeadKernel(RuntimeError):
-    """The kernel ended while a cell ran."""
-
-
-class ChapterKernel(RunningKernel):
-    """nbval's kernel, started like the build's."""
-
-    def __init__(self, workspace: Workspace):
-        # Not RunningKernel.__init__: it starts the kernel over TCP and with the user's settings.
-        self.km = workspace.manager(KernelManager)
-        with (workspace.path / "kernel.log").open("wb") as log:
-            self.km.start_kernel(**workspace.start_arguments(), stdout=log, stderr=log)
-        self.kc = self.km.client()
-        self.kc.start_channels()
-        try:
-            self.kc.wait_for_ready(timeout=60)
-        except RuntimeError:
-            self.stop()
-            raise
-
-    def execute_cell_input(self, cell_input: str, allow_stdin: bool | None = None) -> str:
-        # With store_history, IPython sees the `;` that keeps a cell from showing its value.
-        return self.kc.execute(
-            cell_input, store_history=True, allow_stdin=False, stop_on_error=False
-        )
-
-    def await_reply(self, msg_id: str, timeout: float | None = None) -> None:
-        deadline = time.monotonic() + (timeout or 3600)
-        while time.monotonic() < deadline:
-            try:
-                return super().await_reply(msg_id, timeout=min(1, deadline - time.monotonic()))
-            except Empty:
-                if not self.is_alive():
-                    raise DeadKernel from None
-        raise Empty
 
 
 class ChapterFile(IPyNbFile):
@@ -106,16 +65,20 @@ class ChapterFile(IPyNbFile):
         path = reference_path(self.book.root, source)
         name = (FOLDER / self.run.name).with_suffix(".ipynb").as_posix()
         self.reference_name = name
-        problem, expected = _match(self.run.nb, self.run.name, path, name)
+        problem, expected = _match(self.run, path, name)
         yield ReferenceItem.from_parent(self, name="reference", problem=problem)
-        yield LabelsItem.from_parent(self, name="labels")
+        if THREADS not in os.environ:  # labels are the same on every processor
+            yield LabelsItem.from_parent(self, name="labels")
         if expected is None:
             return
         numbers = defaultdict(int)
+        trained = trained_names(self.run.chapter)
+        known = trained[0]  # what the cells so far have trained
         for index, cell in enumerate(self.run.nb.cells):
             if "skip-execution" in cell.metadata.tags:
                 continue
             where = cell.metadata["book"]
+            known = trained[where["cell"]] if "cell" in where else known
             label = f"line-{where['line']}"
             if "expr" in where:
                 numbers[where["line"]] += 1
@@ -124,7 +87,7 @@ class ChapterFile(IPyNbFile):
             else:
                 allowed = tolerances[where["cell"] - 1]
             item = CellItem.from_parent(
-                self, name=label, index=index, cell=cell, allowed=allowed,
+                self, name=label, index=index, cell=cell, allowed=allowed, trained=known,
                 reference=expected.get(cell.id),
             )  # fmt: skip
             self.items.append(item)
@@ -184,9 +147,10 @@ class ChapterFile(IPyNbFile):
     def _keep(self) -> None:
         """Give the build's cache the outputs of a chapter that is as it is expected.
 
-        Only where every cell has run once and in order, as in a build.
+        Only where every cell has run once and in order, as in a build, and not when
+        `bookbuild cpus` has this machine be another.
         """
-        if self.passed != self.items or self.rewrites:
+        if self.passed != self.items or self.rewrites or THREADS in os.environ:
             return
         for count, item in enumerate(self.items, 1):
             item.cell.outputs, item.cell.execution_count = item.test_outputs, count
@@ -194,12 +158,13 @@ class ChapterFile(IPyNbFile):
             keep_run(self.run, self.book.root, time.perf_counter() - self.started)
 
 
-def _match(nb: NotebookNode, name: str, path: Path, path_name: str):
+def _match(run: Run, path: Path, path_name: str):
     """Whether the expected outputs are those of this chapter, and each cell's, by its id.
 
     Returns:
         What is wrong, or None; and the expected cells, or None if there are none at all.
     """
+    nb, name = run.nb, run.name
     cells = [cell for cell in nb.cells if "computed" not in cell.metadata.tags]
     run_it = "look at the chapter and run make reference"
     if not path.exists():
@@ -207,7 +172,8 @@ def _match(nb: NotebookNode, name: str, path: Path, path_name: str):
             return None, {}
         return f"{name}:{_line(cells[0])}: there is no {path_name}; {run_it}", None
     try:
-        expected = read_reference(path).cells
+        reference = read_reference(path)
+        expected = reference.cells
     except ValueError as error:
         said = str(error).replace(str(path), path_name)
         return f"{name}:1: {said}", None
@@ -225,7 +191,13 @@ def _match(nb: NotebookNode, name: str, path: Path, path_name: str):
             f"{name}:{line}: the chapter has {len(cells)} cells, {path_name} has "
             f"{len(expected)}; {run_it}"
         ), None
-    return None, {cell.id: old for cell, old in zip(cells, expected, strict=True)}
+    problem = None
+    if found := first_replaced(run.chapter, reference.metadata.get("computed", [])):
+        problem = (
+            f"{name}:{found[0]}: {found[1]!r} is typed where a computed number stood; "
+            'write [value]{.computed expr="…"}, or run make reference if it is none any more'
+        )
+    return problem, {cell.id: old for cell, old in zip(cells, expected, strict=True)}
 
 
 def _line(cell: NotebookNode) -> int:
@@ -284,7 +256,7 @@ def labels_of(config: pytest.Config, book: Book) -> dict[Path, ChapterError]:
 class CellItem(IPyNbCell):
     """One cell, or one number in prose."""
 
-    def __init__(self, *, index: int, cell, allowed: Tolerances, reference, **kwargs):
+    def __init__(self, *, index: int, cell, allowed: Tolerances, trained, reference, **kwargs):
         where = cell.metadata["book"]
         options = {
             "check": where.get("options", {}).get("check", True) is not False,
@@ -296,6 +268,7 @@ class CellItem(IPyNbCell):
         # nbval compares nothing where this is None; whether the reference ran is seen below.
         self.cell.execution_count = 1
         self.where, self.allowed, self.reference = where, allowed, reference
+        self.trained = trained  # names of trained values, each with its tolerance
         self.output_timeout = 60
 
     def setup(self) -> None:
@@ -376,6 +349,20 @@ class CellItem(IPyNbCell):
                 "correct it, or run make reference\n"
                 f"  in the prose: {self.where['typed']}\n"
                 f"  computed:     {printed}   from {self.where['expr']}"
+            )
+        moves = self.where["tolerance"] is not None
+        found = self.parent.kernel.evaluate(
+            "__import__('bookbuild.turning', fromlist=['turning'])"
+            f".find_turn(globals(), {self.where['expr']!r}, {self.trained!r}, {moves})",
+            self.parent.run.timeout,
+        )
+        if found:
+            now, then, names = found
+            ways = [f"{name} by {self.trained[name]:g}" for name in names]
+            raise Failure(
+                f"{self._at(_line(self.cell))}: the sentence turns: {now!r} becomes {then!r} when "
+                f"trained values move by their cell's tolerance ({', '.join(ways)}); choose "
+                "settings that are farther from the edge, say less, or give the number a tolerance"
             )
 
     def _told(self, found: Difference) -> str:

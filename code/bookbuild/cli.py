@@ -1,4 +1,4 @@
-"""The command line: `bookbuild build`, `serve` and `reference`."""
+"""The command line: `bookbuild build`, `serve`, `cpus` and `reference`."""
 
 import contextlib
 import errno
@@ -88,46 +88,65 @@ def cli() -> None:
 @cli.command()
 @_renderer
 @_jobs
-def build(renderer: str, jobs: int) -> None:
-    """Run what changed and write the site."""
+@click.option("--tolerant", is_flag=True, hidden=True, help="exit code 0 for a wrong number too")
+def build(renderer: str, jobs: int, tolerant: bool) -> None:
+    """Run what changed and write the site.
+
+    The site shows what was computed now. Where the prose says something else, the
+    command says so and ends with exit code 1, after it has written the site.
+    """
+    from bookbuild.computed import wrong_numbers
+    from bookbuild.execute import execute_book
+
     start = time.perf_counter()
     book = read_book(find_root(Path.cwd()))
+    quarto = _with_quarto(renderer)
     with _step("Read"):
-        chapters = _read_and_check(book)
-    if _with_quarto(renderer):
+        _read_and_check(book)
+    with _step("Run"):
+        executed = execute_book(book, jobs=jobs)
+    wrong = list(wrong_numbers(book, executed))
+    print("\n".join(wrong), end="\n" * bool(wrong), file=sys.stderr, flush=True)
+    if quarto:
         from bookbuild.quarto import render
 
         with _step("Quarto"):
             render(book)
     else:
-        _build_with_pandoc(book, chapters, jobs)
+        _build_with_pandoc(book, executed)
     index = (book.output / "index.html").relative_to(book.root).as_posix()
     total = time.perf_counter() - start
-    print(f"The site is {index}, made in {total:.1f} s; make serve shows it.")
+    print(f"The site is {index}, made in {total:.1f} s; make serve shows it.", flush=True)
+    if wrong and not tolerant:
+        many = f"{len(wrong)} numbers or words" if len(wrong) > 1 else "a number or word"
+        raise click.ClickException(
+            f"{many} in the prose differ{'s' * (len(wrong) == 1)} from what was computed; "
+            "the site shows what was computed"
+        )
 
 
 def _with_quarto(renderer: str) -> bool:
-    from bookbuild.quarto import find_quarto
+    """Whether Quarto renders.
 
+    Raises:
+        QuartoError: it was asked for and is not on PATH.
+    """
+    from bookbuild.quarto import find_quarto, need_quarto
+
+    if renderer == "quarto":
+        need_quarto()
     return renderer == "quarto" or (renderer == "auto" and find_quarto() is not None)
 
 
-def _read_and_check(book: Book) -> list:
+def _read_and_check(book: Book) -> None:
     from bookbuild.notebook import read_chapter
     from bookbuild.vocabulary import check_vocabulary
 
-    chapters = [read_chapter(entry.source) for entry in book.entries]
-    for chapter in chapters:
-        check_vocabulary(chapter)
-    return chapters
+    for entry in book.entries:
+        check_vocabulary(read_chapter(entry.source))
 
 
-def _build_with_pandoc(book: Book, chapters: list, jobs: int) -> None:
-    from bookbuild.execute import execute_book
-
-    with _step("Run"):
-        executed = execute_book(book, jobs=jobs)
-    _say_wrong_numbers(book, executed)
+def _build_with_pandoc(book: Book, executed: dict) -> None:
     from bookbuild.render import render_pages
     from bookbuild.site import write_site
 
@@ -135,22 +154,6 @@ def _build_with_pandoc(book: Book, chapters: list, jobs: int) -> None:
         pages = render_pages(book, executed)
     with _step("Write"):
         write_site(book, pages)
-
-
-def _say_wrong_numbers(book: Book, executed: dict) -> None:
-    """A number in prose that is not what was computed does not stop a build, but a check."""
-    from bookbuild.reference import printed_number, same_number
-
-    for source, nb in executed.items():
-        for cell in nb.cells:
-            where = cell.metadata["book"]
-            if "expr" in where and not same_number(printed_number(cell), where):
-                name = source.relative_to(book.root).as_posix()
-                print(
-                    f"{name}:{where['line']}: the prose says {where['typed']}, computed is "
-                    f"{printed_number(cell)}; correct it, or run make reference",
-                    file=sys.stderr,
-                )
 
 
 @contextlib.contextmanager
@@ -176,7 +179,30 @@ def serve(renderer: str, jobs: int, port: int) -> None:
     else:
         from bookbuild.serve import serve as serve_site
 
-        serve_site(book, port=port, build=["build", "--renderer", "pandoc", "--jobs", str(jobs)])
+        # Whoever writes looks at the page while a number is not yet set.
+        build = ["build", "--renderer", "pandoc", "--jobs", str(jobs), "--tolerant"]
+        serve_site(book, port=port, build=build)
+
+
+@cli.command()
+@click.argument("chapters", nargs=-1)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="how many cores to use",
+)
+@click.option("--afresh", is_flag=True, help="check again what is remembered")
+def cpus(chapters: tuple[str, ...], jobs: int, afresh: bool) -> None:
+    """Check chapters as other processors would compute them, and print a table."""
+    from bookbuild.sweep import sweep
+
+    book = read_book(find_root(Path.cwd()))
+    only = [_find_chapter(book, name) for name in chapters] or None
+    failed = sweep(book, only, jobs=jobs, afresh=afresh)
+    if failed:
+        raise click.ClickException(f"{failed} check{'s' * (failed != 1)} failed")
 
 
 @cli.command()

@@ -6,6 +6,10 @@ from nbformat import NotebookNode
 
 from bookbuild.config import Entry
 
+# Kinds of sections that the search ranks apart: first and last.
+TERM = "term"
+REFERENCES = "references"
+
 
 @dataclass(frozen=True)
 class TocItem:
@@ -26,6 +30,7 @@ class Section:
     id: str
     title: str
     text: str
+    kind: str = ""  # TERM: an entry of a glossary; REFERENCES: a list of works
 
 
 @dataclass
@@ -42,3 +47,5 @@ class RenderedPage:
     notebook: NotebookNode | None = None  # what a reader downloads
     figures: dict[str, bytes] = field(default_factory=dict)  # path inside the site -> file
     id: str = ""  # the anchor of the h1, which references to the chapter use
+    description: str = ""  # one or two sentences, for search engines
+    words: int = 0  # of its prose

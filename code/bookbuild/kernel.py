@@ -9,6 +9,7 @@ figure size.
 import os
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +18,10 @@ from bookbuild.kernel_extension import READ, WORKSPACE
 from bookbuild.owned import OwnedFolder, end_processes
 from bookbuild.printed import strip_controls
 
+THREADS = "BOOKBUILD_THREADS"
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+            "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS")  # fmt: skip
 _PINNED = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "VECLIB_MAXIMUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
     "CUDA_VISIBLE_DEVICES": "",
     "PYTHONHASHSEED": "0",
     "PYTHONUTF8": "1",
@@ -63,11 +62,18 @@ class FigureSettings:
         return cls(**given)
 
 
-def pinned_environment(root: Path) -> dict[str, str]:
-    """The environment of everything that runs chapters of the book at `root`."""
-    env = {key: value for key, value in os.environ.items() if key not in _DROPPED}
-    path = [str(root / "code"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return env | _PINNED | {"PYTHONPATH": os.pathsep.join(path)}
+def pinned_environment(root: Path, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of everything that runs chapters of the book at `root`.
+
+    Args:
+        given: the environment to start from, this process's without it. Its `BOOKBUILD_THREADS`
+            is how many threads a chapter computes with: `bookbuild cpus` sets it.
+    """
+    given = os.environ if given is None else given
+    env = {key: value for key, value in given.items() if key not in _DROPPED}
+    threads = dict.fromkeys(_THREADS, given.get(THREADS, "1"))
+    path = [str(root / "code"), *filter(None, [given.get("PYTHONPATH")])]
+    return env | _PINNED | threads | {"PYTHONPATH": os.pathsep.join(path)}
 
 
 class Workspace:

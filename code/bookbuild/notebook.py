@@ -80,6 +80,8 @@ class Chapter:
 _CELL = re.compile(r"^(?P<indent>\s*)(?P<ticks>```+)\s*\{python(?:\s*[ ,.#].*)?\}\s*$")
 _FENCE = re.compile(r"^\s*(?P<ticks>```+|~~~+)(?P<info>.*)$")
 _OPTION = re.compile(r"^\s*#\s*\|(?P<yaml>.*)$")
+# An option's text between single quotes, in which YAML doubles each quote.
+_IN_QUOTES = re.compile(r"^\s*#\s*\|\s*(?:[\w-]+:|-)\s*'")
 # Options that the front matter may set for all cells of the chapter, under `execute:`.
 _DEFAULTS = ("eval", "error", "echo", "output", "include", "warning")
 _COMPUTED = re.compile(
@@ -102,6 +104,11 @@ def read_chapter(path: Path) -> Chapter:
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise ChapterError(path, line, "not UTF-8; save the chapter as UTF-8") from None
+    return parse_chapter(path, text)
+
+
+def parse_chapter(path: Path, text: str) -> Chapter:
+    """Read the text of a chapter; `path` is named in errors."""
     if wrong := control_character(text):
         line = text[: wrong.start()].count("\n") + 1
         what = "a NUL byte" if wrong[0] == "\0" else f"the control character {wrong[0]!r}"
@@ -267,6 +274,8 @@ def _find_computed(
         matches = [m for m in matches if not shown(m.start())]
         for m in matches:
             expr = re.sub(r"\\(.)", r"\1", m["expr"])
+            if _IN_QUOTES.match(lines[i]):
+                expr = expr.replace("''", "'")
             tolerance = _tolerance(path, i + 1, m["tolerance"])
             found.append(Computed(m["typed"], expr, i + 1, after, m.start("typed"), tolerance))
         if len(written) > len(matches):

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from bookbuild.computed import without_expressions
 from bookbuild.notebook import Cell, Chapter, ChapterError
 
 LABELS = ("fig", "tbl", "eq", "sec", "exr")
@@ -144,7 +145,7 @@ def cell_options(chapter: Chapter, cell: Cell, meta: dict) -> Options:
         label=label,
         kind=kind,
         caption=caption,
-        alts=_as_list(cell.options.get("fig-alt")),
+        alts=[without_expressions(text) for text in _as_list(cell.options.get("fig-alt"))],
         subcaptions=_as_list(cell.options.get("fig-subcap")),
         align=value("fig-align", "center"),
         columns=cell.options.get("layout-ncol"),

@@ -5,14 +5,19 @@ from dataclasses import dataclass, field
 from html import escape
 from html.parser import HTMLParser
 
-from bookbuild.document import Section, TocItem
+from bookbuild.document import REFERENCES, Section, TocItem
+from bookbuild.formula import FORMULA, formula_text
 
 _VOID = frozenset({"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"})
 _HEADING = re.compile(r"h[2-6]$")
-# What is not a part of the text: the source of a formula, drawings, the marks of footnotes.
-_SILENT = frozenset({"annotation", "svg", "style", "script"})
+# What is not a part of the text: formulas (written anew, as a line), drawings, styles.
+_SILENT = frozenset({"math", "svg", "style", "script"})
 # Elements of a heading that its line in the contents leaves out, with and without content.
 _DROPPED = frozenset({"a", "span"})
+_PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.S)
+_SENTENCE = re.compile(r"[.?!](?=\s)")
+_DESCRIPTION = 200  # letters; what is longer search engines cut
+_WORD = re.compile(r"\w[\w'’.,-]*")
 
 
 @dataclass
@@ -22,6 +27,7 @@ class Outline:
     ids: dict[str, int] = field(default_factory=dict)  # how often each stands
     toc: list[TocItem] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
+    words: int = 0  # of the prose: without code, its output and the references
 
 
 def read_outline(body: str, title: str, depth: int) -> Outline:
@@ -32,15 +38,16 @@ def read_outline(body: str, title: str, depth: int) -> Outline:
         title: of the page, for the text before the first heading.
         depth: the deepest level of the contents, as Quarto's toc-depth.
     """
-    reader = _Reader(title)
+    reader = _Reader(title, body)
     reader.feed(body)
     reader.close()
     outline = reader.outline
     outline.toc = [item for item in outline.toc if item.level <= depth]
     outline.sections = [
-        Section(name, heading, " ".join("".join(text).split()))
+        Section(name, heading, " ".join("".join(text).split()), reader.kinds.get(name, ""))
         for name, heading, text in reader.parts
     ]
+    outline.words = len(_WORD.findall("".join(reader.prose)))
     return outline
 
 
@@ -49,9 +56,28 @@ def plain_text(html: str) -> str:
     return read_outline(html, "", 0).sections[0].text
 
 
+def describe(front: dict, body: str) -> str:
+    """What a page is about, in at most 200 letters.
+
+    It is the front matter's `description`, or the first sentences of the first paragraph.
+    """
+    given = " ".join(str(front.get("description") or "").split())
+    if given:
+        return given
+    paragraph = _PARAGRAPH.search(body)
+    text = plain_text(paragraph[1]) if paragraph else ""
+    if len(text) <= _DESCRIPTION:
+        return text
+    ends = [end.end() for end in _SENTENCE.finditer(text) if end.end() <= _DESCRIPTION]
+    return text[: ends[-1]] if ends else text[: text.rfind(" ", 0, _DESCRIPTION - 1)] + " …"
+
+
 class _Reader(HTMLParser):
-    def __init__(self, title: str):
+    def __init__(self, title: str, body: str):
         super().__init__(convert_charrefs=True)
+        self.formulas = map(formula_text, FORMULA.findall(body))
+        self.kinds: dict[str, str] = {}  # of sections, by id
+        self.prose: list[str] = []
         self.outline = Outline()
         self.parts: list[tuple[str, str, list[str]]] = [("", title, [])]
         self.open: list[tuple[str, dict]] = []
@@ -64,8 +90,12 @@ class _Reader(HTMLParser):
         attributes = dict(attrs)
         if "id" in attributes:
             self.outline.ids[attributes["id"]] = self.outline.ids.get(attributes["id"], 0) + 1
+        if attributes.get("id") == "refs":
+            self.kinds[self.parts[-1][0]] = REFERENCES
         if tag in _VOID:
             return
+        if tag == "math":
+            self._add(next(self.formulas))
         self.open.append((tag, attributes))
         if tag in _SILENT:
             self.silent += 1
@@ -92,16 +122,27 @@ class _Reader(HTMLParser):
             self.heading.append(f"</{tag}>")
         elif tag in ("p", "li", "td", "th", "pre", "div", "figcaption", "dt", "dd", "summary"):
             self.parts[-1][2].append(" ")
+            self.prose.append(" ")
 
     def handle_data(self, data: str) -> None:
         if self._in("footnote-ref") or self._in("footnote-back"):
             return
         if self.heading is not None:
             self.heading.append(escape(data, quote=False))
-            if not self.silent and not self._in("header-section-number"):
-                self.heading_text.append(data)
-        elif not self.silent:
-            self.parts[-1][2].append(data)
+        self._add(data)
+
+    def _add(self, text: str) -> None:
+        """Text of the heading or section that is open."""
+        if self.silent:
+            return
+        if self.heading is not None:
+            if not self._in("header-section-number"):
+                self.heading_text.append(text)
+            return
+        name, _, texts = self.parts[-1]
+        texts.append(text)
+        if self.kinds.get(name) != REFERENCES and all(tag != "pre" for tag, _ in self.open):
+            self.prose.append(text)
 
     def _section(self) -> dict | None:
         """The section whose heading this is."""

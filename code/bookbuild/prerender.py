@@ -1,7 +1,9 @@
-"""Quarto runs this before it renders: it drops Quarto's caches that a change has made stale.
+"""Quarto runs this before it renders: it drops stale caches and computes the numbers in prose.
 
 Quarto keys its cache by a chapter's code alone. So when the companion package, a data
 file or a version has changed since the last time, the `.jupyter_cache` folders go.
+The chapters run through the book's own cache, and what the numbers in their prose are now
+is kept for the filter computed.lua, which sets it in.
 """
 
 import hashlib
@@ -24,8 +26,11 @@ _SKIPPED = {".git", ".venv", ".bookcache", ".quarto", "_site", "_book", "node_mo
 def main() -> int:
     """Compare what chapters depend on with the last time; drop caches if it differs."""
     try:
+        from bookbuild.cache import CacheError
+        from bookbuild.computed import write_values, wrong_numbers
         from bookbuild.config import ConfigError, read_book
         from bookbuild.digest import book_inputs
+        from bookbuild.execute import execute_book
         from bookbuild.notebook import ChapterError, read_chapter
     except ImportError as error:
         print(
@@ -43,12 +48,23 @@ def main() -> int:
             c.path.relative_to(root).as_posix(): book_inputs(c, root, whole=True) for c in chapters
         }
         dropped = drop_stale_caches(root, inputs)
-    except (ConfigError, ChapterError, OSError) as error:
+        executed = execute_book(book, only=_rendered(root))
+        write_values(book, executed)
+    except (ConfigError, ChapterError, CacheError, OSError) as error:
         print(f"pre-render: {error}", file=sys.stderr)
         return 1
     if dropped:
         print(f"pre-render: the code or data of the book changed; {dropped} dropped")
+    print("".join(f"{line}\n" for line in wrong_numbers(book, executed)), end="", file=sys.stderr)
     return 0
+
+
+def _rendered(root: Path) -> list[Path] | None:
+    """The sources that Quarto is about to render; None where these are all."""
+    names = os.environ.get("QUARTO_PROJECT_INPUT_FILES")
+    if os.environ.get("QUARTO_PROJECT_RENDER_ALL") or names is None:
+        return None
+    return [root / name for name in names.split("\n") if name]
 
 
 def drop_stale_caches(root: Path, inputs: dict) -> str:

@@ -19,6 +19,20 @@ def find_quarto() -> Path | None:
     return Path(found) if found else None
 
 
+def need_quarto() -> Path:
+    """The `quarto` on PATH.
+
+    Raises:
+        QuartoError: there is none.
+    """
+    quarto = find_quarto()
+    if quarto is None:
+        raise QuartoError(
+            "there is no quarto on PATH; install it from quarto.org, or use --renderer pandoc"
+        )
+    return quarto
+
+
 def render(book: Book) -> None:
     """Run `quarto render`, which executes what changed and writes the site.
 
@@ -42,10 +56,6 @@ def preview(book: Book, port: int) -> None:
 
 
 def _run(book: Book, *arguments: str) -> int:
-    quarto = find_quarto()
-    if quarto is None:
-        raise QuartoError(
-            "there is no quarto on PATH; install it from quarto.org, or use --renderer pandoc"
-        )
+    quarto = need_quarto()
     env = pinned_environment(book.root) | {"QUARTO_PYTHON": sys.executable}
     return subprocess.run([str(quarto), *arguments], cwd=book.root, env=env, check=False).returncode

@@ -15,10 +15,11 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
-from bookbuild.compare import Tolerances, difference_in_text, normal_outputs
+from bookbuild.compare import normal_outputs
+from bookbuild.computed import computed_cells, places, printed_number, same_number, value_of
 from bookbuild.config import Book
 from bookbuild.execute import execute_book
-from bookbuild.notebook import Chapter, ChapterError, read_chapter
+from bookbuild.notebook import Chapter, read_chapter
 
 FOLDER = Path("tests/reference")
 
@@ -67,7 +68,10 @@ def write_references(
     for source, nb in executed.items():
         chapter = read_chapter(source)
         path = reference_path(book.root, source)
-        changes.append((path, _old_text(path), _notebook_text(reference_notebook(nb, book.root))))
+        new = reference_notebook(nb, book.root)
+        if new is not None:
+            new.metadata["computed"] = places(chapter)
+        changes.append((path, _old_text(path), _notebook_text(new)))
         changes.append((source, *_with_computed_numbers(chapter, nb)))
     if only is None:
         wanted = {reference_path(book.root, entry.source) for entry in book.entries}
@@ -107,7 +111,8 @@ def _old_text(path: Path) -> str | None:
 def reference_notebook(nb: NotebookNode, root: Path) -> NotebookNode | None:
     """The expected outputs of an executed chapter, or None when it has no cells.
 
-    The numbers in prose are not in it: there, the prose says what is expected.
+    The numbers in prose are not in it: there, the prose says what is expected. Where they
+    stand is, so that none is replaced by a typed one.
     """
     reference = new_notebook()
     reference.metadata["kernelspec"] = dict(nb.metadata["kernelspec"])
@@ -131,19 +136,6 @@ def _notebook_text(nb: NotebookNode | None) -> str | None:
 # The numbers in prose
 
 
-def printed_number(cell: NotebookNode) -> str:
-    """What the expression of a computed number printed."""
-    return "".join(
-        o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stdout"
-    ).removesuffix("\n")
-
-
-def same_number(printed: str, where: dict) -> bool:
-    """Whether the prose says what was computed, within the number's tolerance."""
-    allowed = Tolerances(relative=where["tolerance"])
-    return difference_in_text(printed, where["typed"], allowed) is None
-
-
 def _with_computed_numbers(chapter: Chapter, nb: NotebookNode) -> tuple[str, str]:
     """The text of a chapter, before and after its numbers are set to what was computed.
 
@@ -152,19 +144,12 @@ def _with_computed_numbers(chapter: Chapter, nb: NotebookNode) -> tuple[str, str
     """
     old = chapter.path.read_bytes().decode("utf-8")
     pieces = re.split(r"(\r\n|\n|\r)", old)  # line, end of line, line, …
-    numbers = [cell for cell in nb.cells if "computed" in cell.metadata.tags]
     order = lambda cell: (cell.metadata["book"]["line"], -cell.metadata["book"]["start"])  # noqa: E731
-    for cell in sorted(numbers, key=order):
-        where, printed = cell.metadata["book"], printed_number(cell)
-        if same_number(printed, where):
+    for cell in sorted(computed_cells(nb), key=order):
+        where = cell.metadata["book"]
+        if same_number(printed_number(cell), where):
             continue
-        if not printed or re.search(r"[\]\n\r]", printed):
-            raise ChapterError(
-                chapter.path,
-                where["line"],
-                f"the computed number `{where['expr']}` prints {printed!r}; "
-                "print one line without ]",
-            )
+        printed = value_of(chapter, cell)
         index = 2 * (where["line"] - 1)
         bom = index == 0 and pieces[0].startswith("\ufeff")
         start = where["start"] + bom
@@ -197,6 +182,7 @@ def _outputs_as_text(text: str) -> str:
                 lines += [f"  → {output.ename}: {output.evalue}"]
             for value in [output.get("text", "")] + list(output.get("data", {}).items()):
                 lines += _value_as_text(value)
+    lines += ["…".join(pieces) for pieces in nb.metadata.get("computed", [])]
     return "\n".join(lines)
 
 

@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from bookbuild import pandoc
 from bookbuild.blocks import PageBlocks
 from bookbuild.cells import CellWriter
+from bookbuild.computed import with_values
 from bookbuild.config import Book, Entry
 from bookbuild.crossref import Target, index_targets, number_page, relative, set_references
 from bookbuild.document import RenderedPage
@@ -26,7 +27,7 @@ from bookbuild.images import Pictures
 from bookbuild.normal import normalise
 from bookbuild.notebook import Chapter, ChapterError, read_chapter
 from bookbuild.options import cell_options
-from bookbuild.outline import plain_text, read_outline
+from bookbuild.outline import describe, plain_text, read_outline
 from bookbuild.reading import Where
 from bookbuild.scan import CELL, SHOWN
 from bookbuild.vocabulary import read_chapter_source
@@ -76,8 +77,8 @@ def render_pages(book: Book, executed: dict[Path, NotebookNode]) -> list[Rendere
 
 
 def read_manuscript(book: Book, entry: Entry, notebook: NotebookNode) -> Manuscript:
-    """Read a chapter, set its cells in, and number it."""
-    chapter = read_chapter(entry.source)
+    """Read a chapter, set in its cells and what it computed, and number it."""
+    chapter = with_values(read_chapter(entry.source), notebook)
     doc, where = read_chapter_source(chapter)
     pictures = Pictures(book.root, entry.href, where)
     outputs = {
@@ -168,6 +169,8 @@ def _write_page(
         notebook=notebook,
         figures=manuscript.pictures.files,
         id=manuscript.title_id,
+        description=describe(manuscript.chapter.front, body),
+        words=outline.words,
     )
     return page, outline.ids
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
 from itertools import groupby
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -16,13 +16,26 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from bookbuild.config import Book
 from bookbuild.document import RenderedPage
 from bookbuild.fonts import math_font
+from bookbuild.glossary import split_glossary
 from bookbuild.publish import PublishError, Report, publish
-from bookbuild.search import search_index
+from bookbuild.search import SynonymError, read_synonyms, search_index
 
 THEME = Path(__file__).resolve().parents[2] / "assets" / "theme"
-STYLES = ["site.css", "content.css", "code.css", "components.css"]
+STYLES = ["site.css", "content.css", "code.css", "components.css", "search.css", "forced.css"]
 PRINT = "print.css"
-SCRIPTS = ["site.js", "tabs.js", "previews.js", "components.js", "search.js"]
+SCRIPTS = [
+    "site.js",
+    "tabs.js",
+    "copy.js",
+    "previews.js",
+    "components.js",
+    "found.js",
+    "search.js",
+    "place.js",
+]
+FIND = "find.js"  # comes with the first search
+SYNONYMS = "book/synonyms.yml"
+WORDS_PER_MINUTE = 200  # of a text with formulas
 
 _LINK = re.compile(r'<(?:a|img|source|object|video|audio)\b[^>]*?\s(?:href|src|data)="([^"]*)"')
 
@@ -49,13 +62,18 @@ def write_site(book: Book, pages: list[RenderedPage]) -> Report:
             the book itself, or it cannot be written.
     """
     _check_output(book)
+    pages = [split_glossary(page) for page in pages]
     files = _theme(pages, book.root / ".bookcache")
     for page in pages:
         files.update(page.figures)
         if page.notebook is not None:
             text = nbformat.writes(page.notebook, version=4)
             files[_notebook_href(page)] = (text.rstrip("\n") + "\n").encode()
-    files["search-index.js"] = search_index(pages).encode()
+    try:
+        synonyms = read_synonyms(book.root / SYNONYMS)
+    except SynonymError as error:
+        raise SiteError(str(error)) from None
+    files["search-index.js"] = search_index(pages, synonyms).encode()
     names = {page.entry.href for page in pages} | set(files)
     for page in pages:
         files.update(_linked_files(book, page, names))
@@ -84,7 +102,7 @@ def _sources(book: Book) -> list[Path]:
 
 
 def _theme(pages: list[RenderedPage], cache: Path) -> dict[str, bytes]:
-    names = [*STYLES, PRINT, *SCRIPTS, "OFL.txt"]
+    names = [*STYLES, PRINT, *SCRIPTS, FIND, "OFL.txt"]
     files = {f"assets/theme/{name}": (THEME / name).read_bytes() for name in names}
     try:
         font = math_font([page.body + page.title_html for page in pages], cache)
@@ -143,12 +161,18 @@ def _page(
         print=asset(f"assets/theme/{PRINT}"),
         scripts=[asset(f"assets/theme/{name}") for name in SCRIPTS],
         index=asset("search-index.js"),
+        find=asset(f"assets/theme/{FIND}"),
         parts=_navigation(book, pages, index, to),
         previous=_link(book, pages[index - 1], to) if index > 0 else None,
         next=_link(book, pages[index + 1], to) if index + 1 < len(pages) else None,
         toc=nest(page.toc),
         notebook=to(_notebook_href(page)) if page.notebook is not None else None,
-        edit=_edit_url(book, page),
+        description=book.description if front else page.description,
+        minutes=_minutes(page) if page.number else 0,
+        edit=_repo_url(book, page, "edit"),
+        source=_repo_url(book, page, "blob"),
+        issues=_issues_url(book, page),
+        licence=_licence(book),
     )
 
 
@@ -184,8 +208,13 @@ def _notebook_href(page: RenderedPage) -> str:
     return page.entry.href.removesuffix(".html") + ".ipynb"
 
 
-def _edit_url(book: Book, page: RenderedPage) -> str | None:
-    """Where the page's source is edited, as Quarto builds it from repo-url."""
+def _minutes(page: RenderedPage) -> int:
+    """How long the prose takes to read: in steps of five minutes, at least five."""
+    return max(5, 5 * round(page.words / WORDS_PER_MINUTE / 5))
+
+
+def _repo_url(book: Book, page: RenderedPage, action: str) -> str | None:
+    """Where the page's source is shown (`blob`) or edited, as Quarto builds it from repo-url."""
     if not book.repo_url:
         return None
     options = book.meta.get("book") or {}
@@ -193,7 +222,26 @@ def _edit_url(book: Book, page: RenderedPage) -> str | None:
     folder = str(options.get("repo-subdir") or "").strip("/")
     source = page.entry.source.relative_to(book.root).as_posix()
     path = f"{folder}/{source}" if folder else source
-    return f"{book.repo_url.rstrip('/')}/edit/{branch}/{path}"
+    return f"{book.repo_url.rstrip('/')}/{action}/{branch}/{path}"
+
+
+def _issues_url(book: Book, page: RenderedPage) -> str | None:
+    """Where an error is reported: Quarto's issue-url, else the issues of repo-url."""
+    given = (book.meta.get("book") or {}).get("issue-url")
+    if given:
+        return str(given)
+    if not book.repo_url:
+        return None
+    name = page.entry.source.relative_to(book.root).as_posix()
+    return f"{book.repo_url.rstrip('/')}/issues/new?title={quote(f'{name}: ')}"
+
+
+def _licence(book: Book) -> tuple[str, str | None] | None:
+    """Quarto's `license:`, one line or {text, url}: what it says, and where it stands."""
+    given = book.meta.get("license")
+    if isinstance(given, dict):
+        return str(given.get("text") or given.get("type") or ""), given.get("url")
+    return (str(given), None) if given else None
 
 
 def _linked_files(book: Book, page: RenderedPage, names: set[str]) -> dict[str, bytes]:

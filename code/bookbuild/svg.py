@@ -1,5 +1,6 @@
 """Makes a hand-written SVG a part of the page, where it takes the page's colours."""
 
+import math
 import re
 import xml.etree.ElementTree as ET
 
@@ -11,6 +12,8 @@ _ALLOWED = frozenset({
 })  # fmt: skip
 _RULE = re.compile(r"\s*([^{}]+)\{([^{}]*)\}")
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_FONT_SIZE = re.compile(r"font(?:-size)?:[^;}]*?(\d+(?:\.\d+)?)(?:px|\s*(?:;|}|$))")
+_SMALLEST = 11  # pixels, of a label that can be read on a phone
 _URL = re.compile(r"url\(\s*['\"]?([^'\")]*)['\"]?\s*\)")
 
 
@@ -18,7 +21,7 @@ class SvgError(Exception):
     """An SVG that cannot be part of a page: why."""
 
 
-def inline_svg(text: str, prefix: str, label: str, title: str) -> str:
+def inline_svg(text: str, prefix: str, label: str, title: str, width: str | None = None) -> str:
     """The SVG as an element of a page.
 
     Args:
@@ -26,6 +29,7 @@ def inline_svg(text: str, prefix: str, label: str, title: str) -> str:
         prefix: makes its ids and styles its own; they begin with it.
         label: what the figure shows, for a screen reader.
         title: the tooltip, where the file brings none.
+        width: as CSS has it; without one the drawing fills its place.
 
     Raises:
         SvgError: not an SVG, or one with scripts, event handlers, outside addresses,
@@ -43,12 +47,37 @@ def inline_svg(text: str, prefix: str, label: str, title: str) -> str:
         _own(element, prefix)
     if "viewBox" not in root.attrib:
         raise SvgError("it has no viewBox, so it cannot shrink on a phone; add one")
+    legible = _legible_width(root)
+    style = [
+        root.get("style"),
+        f"--legible: {legible}px" if legible else None,
+        f"width: {width}" if width else None,
+    ]
+    if any(style):
+        root.set("style", "; ".join(filter(None, style)))
     root.attrib |= {"id": prefix, "role": "img", "aria-label": label}
     if root.find(f"{{{NAMESPACE}}}title") is None:
         element = ET.Element(f"{{{NAMESPACE}}}title")
         element.text = title
         root.insert(0, element)
     return _plain(ET.tostring(root, encoding="unicode"))
+
+
+def _legible_width(root: ET.Element) -> int | None:
+    """The width in pixels at which the smallest letters of the drawing have 11 pixels.
+
+    None where it says no size of letters.
+    """
+    texts = [element.text or "" for element in root.iter() if _local(element.tag) == "style"]
+    texts += [element.get("style", "") for element in root.iter()]
+    texts += [f"font-size: {element.get('font-size')}" for element in root.iter()]
+    sizes = [float(size) for text in texts for size in _FONT_SIZE.findall(text)]
+    box = root.attrib["viewBox"].replace(",", " ").split()
+    return math.ceil(float(box[2]) * _SMALLEST / min(sizes)) if sizes else None
+
+
+def _local(name: str) -> str:
+    return name.rsplit("}")[-1]
 
 
 def _own(element: ET.Element, prefix: str) -> None:

@@ -28,7 +28,7 @@ def test_build_prints_where_the_site_is_and_the_time_of_each_step(executed_book,
 def test_build_runs_from_a_folder_inside_and_says_a_wrong_number(executed_book, bookbuild):
     edit(executed_book / WAVES, "A wave with 8 samples has [8]", "A wave with 8 samples has [9]")
     done = bookbuild(executed_book / "book", "build", "--renderer", "pandoc")
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert "book/waves.qmd:18: the prose says 9, computed is 8; correct it, or run" in done.stderr
 
 

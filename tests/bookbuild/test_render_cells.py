@@ -240,7 +240,8 @@ def test_images_are_files_of_the_page_with_their_size(tmp_path):
     (image,) = Tree(result.body).find("img")
     assert image["attrs"] | {"class": ""} == {
         "src": "one_files/cell-1-output-1.png", "alt": 'A "curve" & more', "class": "",
-        "width": "300", "height": "200",
+        "width": "300", "height": "200", "style": "--legible: 240px",
+        "loading": "lazy", "decoding": "async",
     }  # fmt: skip
     assert list(result.figures) == ["book/one_files/cell-1-output-1.png"]
     assert result.figures["book/one_files/cell-1-output-1.png"].startswith(b"\x89PNG")

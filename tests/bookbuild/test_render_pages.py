@@ -101,7 +101,7 @@ def test_text_for_the_search(tmp_path):
         ("", "T"), ("sec-one", "One link & Chapter 1"), ("sec-inner", "Inner code"),
         ("sec-deep", "Deep"),
     ]  # fmt: skip
-    assert sections[0].text == "Before E=mc2."
+    assert sections[0].text == "Before E = mc^2."
     assert sections[2].text == "Inner text, “quoted”."
     assert "A note." in " ".join(section.text for section in sections)
 

@@ -18,7 +18,7 @@ from bookbuild.document import RenderedPage, Section, TocItem
 from bookbuild.fonts import math_characters, math_font
 from bookbuild.publish import Report, publish
 from bookbuild.search import search_index
-from bookbuild.site import SiteError, nest, write_site
+from bookbuild.site import PRINT, SCRIPTS, STYLES, SiteError, nest, write_site
 from fontTools.ttLib import TTFont
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -120,7 +120,10 @@ def test_plain_text_is_escaped_and_rendered_text_is_not(book, pages):
     html = read(book, "book/waves.html")
     assert "<title>1 a &lt; b – Tiny &lt;Book&gt;</title>" in html
     assert '<h1 id="sec-waves"><em>a</em> &lt; b</h1>' in html
-    assert '<meta name="description" content="What &amp; why">' in html
+    pages[1].description = "Sea & sky"
+    write_site(book, pages)
+    assert '<meta name="description" content="Sea &amp; sky">' in read(book, "book/waves.html")
+    assert '<meta name="description" content="What &amp; why">' in read(book, "index.html")
 
 
 def test_contents_are_nested_by_level():
@@ -354,5 +357,5 @@ def test_a_page_is_light(book, pages):
     write_site(book, pages)
     html = read(book, "book/waves.html")
     names = re.findall(r'(?:src|href)="\.\./(assets/theme/[^"?]+\.(?:js|css))', html)
-    assert len(names) == 10
+    assert len(names) == len([*STYLES, PRINT, *SCRIPTS])
     assert len(html) + sum((book.output / name).stat().st_size for name in names) < 80_000

@@ -20,7 +20,8 @@ book:
     - part: First part
       chapters: [book/blocks.qmd, book/figures.qmd]
     - part: Second part
-      chapters: [book/last.qmd]
+      chapters: [book/last.qmd, book/glossary.qmd]
+license: CC BY 4.0
 bibliography: book/references.bib
 lang: en
 number-sections: true
@@ -253,6 +254,25 @@ Wallabies, at length: a wallaby is a small macropod.
 Nothing on animals.
 """
 
+GLOSSARY = """\
+# The words {#sec-words}
+
+One sentence each.
+
+| term | what it is |
+|:--|:--|
+| macropod | a kangaroo or its kin |
+| colour, hue | what a tokeniser of light gives |
+| over-heating | getting too warm |
+
+: Words. {#tbl-words}
+"""
+
+SYNONYMS = """\
+- [MCP, macropod]
+- [n_legs, number of legs, create_causal_mask]
+"""
+
 REFERENCES = """\
 @book{knuth1984, author = {Knuth, Donald E.}, title = {The TeXbook}, year = {1984},
   publisher = {Addison-Wesley}}
@@ -261,10 +281,22 @@ REFERENCES = """\
 """
 
 DRAWING = """\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 80">
-  <style>.d-paper { fill: var(--svg-paper, #fff); } .d-ink { fill: var(--svg-ink, #111); }</style>
-  <rect class="d-paper" width="300" height="80"/>
-  <text class="d-ink" x="20" y="45">input</text>
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 80" font-size="14"
+     aria-labelledby="d-name">
+  <title id="d-name">Input</title>
+  <style>
+    .d-paper { fill: var(--svg-paper, #fff); }
+    .d-ink { fill: var(--svg-ink, #111); }
+    #d-small { font-size: 12px; }
+  </style>
+  <defs>
+    <marker id="d-tip" viewBox="0 0 8 8" markerWidth="6"><path d="M0 0L8 4L0 8"/></marker>
+    <linearGradient id="d-shade"><stop offset="0" stop-color="#08f"/></linearGradient>
+  </defs>
+  <rect class="d-paper" width="600" height="80"/>
+  <rect fill="url(#d-shade)" x="400" width="50" height="50"/>
+  <path d="M100 40H300" stroke="#888" marker-end="url(#d-tip)"/>
+  <text class="d-ink" id="d-small" x="20" y="45">input</text>
 </svg>
 """
 
@@ -274,6 +306,8 @@ FILES = {
     "book/blocks.qmd": BLOCKS,
     "book/figures.qmd": FIGURES,
     "book/last.qmd": LAST,
+    "book/glossary.qmd": GLOSSARY,
+    "book/synonyms.yml": SYNONYMS,
     "book/references.bib": REFERENCES,
     "assets/drawing.svg": DRAWING,
 }

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import torch
 from tinygpt import models, scratch
+from tinygpt.lab import measures_torch
 from tinygpt.lab.definitions import CheckFailed
 from tinygpt.lab.drawing import MASKS, cases
+from tinygpt.lab.measures import close, shown
 from tinygpt.lab.undisturbed import undisturbed
 
 MODEL = scratch.GPT(5, 4, 1, 1, max_seq_len=4, seed=0)
@@ -159,3 +161,29 @@ def test_narrowed_shapes_broadcast_to_the_whole():
     found = {case.narrowed(2, 3, 4, 5) for case in cases(2, 60)}
     assert all(np.broadcast_shapes(shape, (2, 3, 4, 5)) == (2, 3, 4, 5) for shape in found)
     assert {(4, 5), (2, 3, 4, 5), (2, 1, 4, 5), (1, 3, 4, 5), (3, 4, 5)} <= found
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "expected"),
+    [
+        (0.0012, 0.001, "0.0012"),
+        (0.004, 0.001, "0.004"),
+        (0.00101, 0.001, "0.00101"),
+        (0.000012, 1e-5, "0.000012"),
+        (2.004, 2.0, "2.004"),
+        (-1e-9, 0.0, "-0.000000001"),
+        (3.14159, 0.001, "3.14"),
+        (2.0, 2.0, "2.00"),
+        (float("nan"), 0.001, "nan"),
+        (float("inf"), 0.001, "inf"),
+    ],
+)
+def test_a_number_is_shown_with_digits_enough_to_differ(value, beside, expected):
+    assert shown(value, beside=beside) == expected
+
+
+def test_a_comparison_that_fails_shows_that_it_does():
+    with pytest.raises(CheckFailed, match="should be below 0.001, got 0.0012"):
+        close("It", np.array([0.0012]), np.array([0.0]), 0.001)
+    with pytest.raises(CheckFailed, match="should be below 0.001, got 0.00101"):
+        measures_torch.close("It", torch.tensor([0.00101]), torch.tensor([0.0]), 0.001)

@@ -9,9 +9,18 @@ from tinygpt.lab.undisturbed import globals_left_alone
 from tinygpt.scratch import GELU, Dropout, Tensor
 
 
-def shown(value, digits: int = 2) -> str:
-    """Return a number with a fixed count of decimals, and never a minus zero."""
-    text = f"{float(value):.{digits}f}"
+def shown(value, digits: int = 2, *, beside: float | None = None) -> str:
+    """Return a number with a fixed count of decimals, and never a minus zero.
+
+    With more decimals where it would read as the number `beside` it, or as being on the other
+    side of it: "should be below 0.001, got 0.00" tells nobody anything.
+    """
+    value = float(value)
+    text = f"{value:.{digits}f}"
+    if beside is not None and np.isfinite(value) and value != beside:
+        while digits < 17 and (float(text) == beside or (float(text) > beside) != (value > beside)):
+            digits += 1
+            text = f"{value:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text
 
 
@@ -67,7 +76,8 @@ def close(what: str, found: np.ndarray, expected: np.ndarray, tolerance: float =
     difference = float(np.abs(found - expected).max(initial=0.0))
     require(
         difference <= tolerance,
-        f"{what}; the largest difference should be below {tolerance:g}, got {shown(difference)}",
+        f"{what}; the largest difference should be below {tolerance:g}, got "
+        f"{shown(difference, beside=tolerance)}",
     )
 
 

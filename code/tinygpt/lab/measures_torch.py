@@ -40,7 +40,9 @@ def has_part(symbol: str, module: nn.Module, name: str) -> None:
 def close(what: str, found: Tensor, expected: Tensor, tolerance: float = 1e-4) -> None:
     """Fail unless two tensors agree; the message holds the largest difference."""
     difference = float((found.detach() - expected.detach()).abs().max()) if found.numel() else 0.0
-    got = f"{difference:.1e}" if difference < 0.01 else shown(difference)
+    got = f"{difference:.1e}"
+    if difference >= 0.01 or float(got) <= tolerance:
+        got = shown(difference, beside=tolerance)
     require(
         difference <= tolerance,
         f"{what}; the largest difference should be below {tolerance:g}, got {got}",
