@@ -60,10 +60,10 @@ def integer(where: str, name: str, value, low: int = 0, high: float = math.inf) 
 
 def positive_integer(where: str, name: str, value) -> int:
     """Return `value` as an int, or say that it must be a positive integer that a size can be."""
-    return size(where, name, value, low=1)
+    return size_integer(where, name, value, low=1)
 
 
-def size(where: str, name: str, value, low: int = 0) -> int:
+def size_integer(where: str, name: str, value, low: int = 0) -> int:
     """Return `value` as an int, or say that it must be an integer from `low` that a size can be."""
     if is_integer(value) and value > LARGEST:
         return integer(where, name, value, low, LARGEST)

@@ -36,6 +36,7 @@ _HANDS_ON = {
     "positive_integer": "{2}",
     "probability": "{2}",
     "real": "{2}",
+    "size_integer": "{2}",
     "token_list": "list({2})",
 }
 _RAISES = re.compile(r"\n\n( *)Raises:\n(?:\1 +\S.*\n)+")

@@ -23,7 +23,7 @@ from tinygpt.validate import (
     integer,
     is_integer,
     positive_integer,
-    size,
+    size_integer,
 )
 
 
@@ -80,7 +80,7 @@ def im2col(
     height, width = _pair("im2col", "kernel_size", kernel_size)
     batch, channels = _images("im2col", x).shape[:2]
     positive_integer("im2col", "stride", stride)
-    size("im2col", "padding", padding)
+    size_integer("im2col", "padding", padding)
     padded = _pad(x, padding)
     rows, columns = _places(padded, height, width, stride)
     windows = sliding_window_view(padded, (height, width), axis=(2, 3))[:, :, ::stride, ::stride]
@@ -131,9 +131,9 @@ def _check_columns(columns, shape, stride, padding):
     if not isinstance(shape, (tuple, list)) or len(shape) != 4:
         raise TypeError(f"col2im: shape must be four integers (B, C, H, W), got {describe(shape)}")
     for length in shape:
-        size("col2im", "every length in shape", length)
+        size_integer("col2im", "every length in shape", length)
     positive_integer("col2im", "stride", stride)
-    size("col2im", "padding", padding)
+    size_integer("col2im", "padding", padding)
 
 
 def conv2d(
