@@ -277,8 +277,8 @@ def _gelu_tanh(x):
         dx *= dx
         dx *= 3 * b
         dx += a  # 2u'
+        dx *= np.minimum(y, _FLAT)
         dx *= 1 - s
-        dx *= y
         dx += s
         return dx
 
