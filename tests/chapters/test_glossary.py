@@ -37,6 +37,7 @@ FORMS = {
     "gradient accumulation": "accumulation",
     "causal": "causal mask",
     "dead": "dead unit",
+    "dilated": "dilated convolution",
     "equivariant": "equivariance",
     "fused": "fused kernel",
     "greedy": "greedy decoding",
