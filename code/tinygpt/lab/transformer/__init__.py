@@ -149,6 +149,9 @@ CHAPTER = Chapter(
                 checks_generate.test_unit_generate,
                 checks_generate.test_context_generate,
                 checks_generate.test_temperature_generate,
+                checks_generate.test_drawn_generate,
+                checks_generate.test_rows_generate,
+                checks_generate.test_defaults_generate,
             ),
             hints=(
                 "A loop of `max_new_tokens` steps. In each, give the model the tokens so far, at "
