@@ -76,3 +76,15 @@ def test_a_wrong_answer_fails(exercise, name):
 def test_a_right_answer_passes(exercise, name):
     result = grade(lab.exercise(exercise), edited(exercise, RIGHT[exercise][name]))
     assert result.status == SOLVED, result.message
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("axis=-1, keepdims=True)\n    return", "dim=-1, keepdims=True)\n    return", "dim=, as PyTorch does; here it is axis="),
+        ("keepdims=True)\n    return", "keepdim=True)\n    return", "keepdim=, as PyTorch does; here it is keepdims="),
+    ],
+)  # fmt: skip
+def test_a_habit_of_pytorch_is_named(before, after, said):
+    result = grade(lab.exercise("masked_softmax"), edited("masked_softmax", (before, after)))
+    assert result.message.startswith(f"masked_softmax writes {said}")

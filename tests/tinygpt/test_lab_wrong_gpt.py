@@ -3,6 +3,7 @@
 # ruff: noqa: E501
 
 import pytest
+import torch
 from edited import edited
 from tinygpt import lab
 from tinygpt.lab.grading import FAILED, SOLVED, grade
@@ -144,4 +145,22 @@ def test_a_wrong_answer_fails(exercise, name):
 @pytest.mark.parametrize(("exercise", "name"), [(e, n) for e in RIGHT for n in RIGHT[e]])
 def test_a_right_answer_passes(exercise, name):
     result = grade(lab.exercise(exercise), edited(exercise, RIGHT[exercise][name]))
+    assert result.status == SOLVED, result.message
+
+
+def test_a_step_with_a_closure_that_does_all_of_it_passes():
+    def train_step(model, optimizer, batches, clip):
+        def closure():
+            optimizer.zero_grad()
+            total = 0.0
+            for inputs, targets in batches:
+                loss = model.loss(inputs, targets) / len(batches)
+                loss.backward()
+                total += loss.item()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+            return torch.tensor(total)
+
+        return optimizer.step(closure).item()
+
+    result = grade(lab.exercise("train_step"), train_step)
     assert result.status == SOLVED, result.message
