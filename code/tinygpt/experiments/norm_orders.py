@@ -33,7 +33,8 @@ PRE = models.TransformerBlock
 SETTINGS = {  # order, start, learning rate, steps of warm-up, steps
     "post-norm, large start": (PostNorm, "large", 3e-3, 1, 360),
     "post-norm, large start, warm-up 50": (PostNorm, "large", 3e-3, 50, 360),
-    "post-norm, large start, warm-up 200": (PostNorm, "large", 3e-3, 200, 360),
+    "post-norm, large start, warm-up 200": (PostNorm, "large", 3e-3, 200, 600),
+    "post-norm, large start, warm-up 400": (PostNorm, "large", 3e-3, 400, 600),
     "post-norm, large start, third of the rate": (PostNorm, "large", 1e-3, 1, 360),
     "pre-norm, large start": (PRE, "large", 3e-3, 1, 160),
     "pre-norm, small start, rate 0.1": (PRE, "small", 0.1, 1, 160),
