@@ -23,7 +23,7 @@ CASES = {
     "Tensor: data must be real numbers, got str 'abc'": lambda: Tensor("abc"),
     "Tensor: data must be real numbers, got None": lambda: Tensor(None),
     "Tensor: data must be rectangular, got rows of unequal length": lambda: Tensor([[1, 2], [3]]),
-    "Tensor: dtype must be np.float32 or np.float64, got 'float16'": lambda: Tensor(
+    "Tensor: dtype must be np.float32 or np.float64, got str 'float16'": lambda: Tensor(
         [1], dtype="float16"
     ),
     "Tensor +: shapes (2, 3) and (4,) do not broadcast": lambda: X + Tensor(np.zeros(4)),
