@@ -92,8 +92,8 @@ def safetensors_with_checksums(
     return serialise(tensors, metadata=metadata | {_SUMS: json.dumps(sums, sort_keys=True)})
 
 
-def read_safetensors(where: str, path: str | os.PathLike, load: Callable[[bytes], dict]):
-    """Return the tensors of a file by name, read by safetensors' `load` for some library.
+def read_safetensors(where: str, path: str | os.PathLike, load_file: Callable[[Path], dict]):
+    """Return the tensors of a file by name, read by safetensors' `load_file` for some library.
 
     Raises:
         FileNotFoundError, IsADirectoryError: when there is no file at path.
@@ -109,8 +109,7 @@ def read_safetensors(where: str, path: str | os.PathLike, load: Callable[[bytes]
     if not os.path.isfile(path):
         raise FileNotFoundError(f"{where}: there is no file at path {str(path)!r}")
     try:
-        content = path.read_bytes()
-        tensors = load(content)
+        tensors = load_file(path)
     except (SafetensorError, ValueError, KeyError) as error:
         raise ValueError(
             f"{where}: {str(path)!r} is not a whole safetensors file ({error}); "
@@ -121,7 +120,7 @@ def read_safetensors(where: str, path: str | os.PathLike, load: Callable[[bytes]
             f"{where}: {str(path)!r} holds numbers of a kind that NumPy does not have ({error}); "
             "save them as float32"
         ) from None
-    if changed := _changed(content):
+    if changed := _changed(path.read_bytes()):
         raise ValueError(
             f"{where}: {changed} in {str(path)!r} is not what was written; the file is damaged, "
             "take another copy of it"

@@ -210,7 +210,7 @@ def test_bad_input(message):
 
 def test_a_folder_that_may_not_be_written_to(tmp_path):
     (tmp_path / "x").mkdir()
-    with pytest.raises(OSError, match=r"^save: could not write '.*x': Is a directory$"):
+    with pytest.raises(OSError, match=r"^save: path '.*x' is a folder; give the name of a file$"):
         scratch.save(tmp_path / "x", MODEL)
     assert os.listdir(tmp_path) == ["x"]
 

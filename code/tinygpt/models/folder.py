@@ -76,12 +76,12 @@ def load_huggingface(folder: str | os.PathLike) -> GPT:
         ValueError: when the config is damaged or describes something that is no GPT-2 as it is
             here, or the weights are damaged, pickled, in several files, or do not fit the config.
     """
-    from safetensors.torch import load as load_bytes
+    from safetensors.torch import load_file
 
     folder = checked_path(_WHERE, folder, "folder")
     config = _read_config(folder)
     _check_weights_are_there(folder)
-    state = read_safetensors(_WHERE, folder / _WEIGHTS, load_bytes)
+    state = read_safetensors(_WHERE, folder / _WEIGHTS, load_file)
     _check_sizes(config, state)
     try:
         model = GPT(

@@ -35,10 +35,10 @@ def load(path: str | os.PathLike, model: nn.Module) -> nn.Module:
         ValueError: when it is not a whole safetensors file, or its names or shapes are not
             the model's.
     """
-    from safetensors.torch import load as load_bytes
+    from safetensors.torch import load_file
 
     instance("load", "model", model, nn.Module)
-    load_weights(model, read_safetensors("load", path, load_bytes))
+    load_weights(model, read_safetensors("load", path, load_file))
     return model
 
 
