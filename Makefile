@@ -6,7 +6,7 @@ BIN      := $(VENV)/bin
 STAMP    := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-fast test-chapters reference mutants experiments bench data env lint lock clean
+.PHONY: help book serve test test-fast test-chapters test-cpus reference mutants experiments bench data env lint lock clean
 
 help:  ## what there is to do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -26,6 +26,9 @@ test-fast: env data lint  ## the part that takes under 3 minutes: no chapters, n
 
 test-chapters: env data  ## re-execute every chapter and compare with tests/reference/
 	@$(BIN)/python -m pytest book index.qmd
+
+test-cpus: env data  ## check every chapter as other processors compute it; prints a table
+	@$(BIN)/bookbuild cpus
 
 reference: env data  ## re-execute, rewrite expected outputs and computed numbers, show the diff
 	@$(BIN)/bookbuild reference

@@ -21,9 +21,9 @@ from bookbuild.compare import (
     find_difference,
     normal_outputs,
 )
-from bookbuild.computed import printed_number, same_number
+from bookbuild.computed import first_replaced, printed_number, same_number
 from bookbuild.config import Book
-from bookbuild.execute import describe_error, keep_run, prepare_chapter, too_long
+from bookbuild.execute import Run, describe_error, keep_run, prepare_chapter, too_long
 from bookbuild.kernel import THREADS, Workspace
 from bookbuild.labels import NotExpected, wrong_references
 from bookbuild.notebook import ChapterError, read_chapter
@@ -65,9 +65,10 @@ class ChapterFile(IPyNbFile):
         path = reference_path(self.book.root, source)
         name = (FOLDER / self.run.name).with_suffix(".ipynb").as_posix()
         self.reference_name = name
-        problem, expected = _match(self.run.nb, self.run.name, path, name)
+        problem, expected = _match(self.run, path, name)
         yield ReferenceItem.from_parent(self, name="reference", problem=problem)
-        yield LabelsItem.from_parent(self, name="labels")
+        if THREADS not in os.environ:  # labels are the same on every processor
+            yield LabelsItem.from_parent(self, name="labels")
         if expected is None:
             return
         numbers = defaultdict(int)
@@ -157,12 +158,13 @@ class ChapterFile(IPyNbFile):
             keep_run(self.run, self.book.root, time.perf_counter() - self.started)
 
 
-def _match(nb: NotebookNode, name: str, path: Path, path_name: str):
+def _match(run: Run, path: Path, path_name: str):
     """Whether the expected outputs are those of this chapter, and each cell's, by its id.
 
     Returns:
         What is wrong, or None; and the expected cells, or None if there are none at all.
     """
+    nb, name = run.nb, run.name
     cells = [cell for cell in nb.cells if "computed" not in cell.metadata.tags]
     run_it = "look at the chapter and run make reference"
     if not path.exists():
@@ -170,7 +172,8 @@ def _match(nb: NotebookNode, name: str, path: Path, path_name: str):
             return None, {}
         return f"{name}:{_line(cells[0])}: there is no {path_name}; {run_it}", None
     try:
-        expected = read_reference(path).cells
+        reference = read_reference(path)
+        expected = reference.cells
     except ValueError as error:
         said = str(error).replace(str(path), path_name)
         return f"{name}:1: {said}", None
@@ -188,7 +191,13 @@ def _match(nb: NotebookNode, name: str, path: Path, path_name: str):
             f"{name}:{line}: the chapter has {len(cells)} cells, {path_name} has "
             f"{len(expected)}; {run_it}"
         ), None
-    return None, {cell.id: old for cell, old in zip(cells, expected, strict=True)}
+    problem = None
+    if found := first_replaced(run.chapter, reference.metadata.get("computed", [])):
+        problem = (
+            f"{name}:{found[0]}: {found[1]!r} is typed where a computed number stood; "
+            'write [value]{.computed expr="…"}, or run make reference if it is none any more'
+        )
+    return problem, {cell.id: old for cell, old in zip(cells, expected, strict=True)}
 
 
 def _line(cell: NotebookNode) -> int:

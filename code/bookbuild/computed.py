@@ -19,6 +19,8 @@ from bookbuild.notebook import Chapter, ChapterError, parse_chapter
 # In the value of an attribute, where it stays text.
 _SPAN = re.compile(r'\[([^\]\n]*)\]\{\.computed\s(?:"(?:\\.|[^"\\])*"|[^"}])*\}')
 
+_WORDS = 3  # a shorter line is too common to know it by its text
+
 VALUES = Path(".quarto/book-values.json")  # what computed.lua reads
 
 
@@ -87,6 +89,35 @@ def with_values(chapter: Chapter, nb: NotebookNode) -> Chapter:
 def without_expressions(text: str) -> str:
     """The text of an attribute, in which a computed number is just its value."""
     return _SPAN.sub(r"\1", text)
+
+
+def places(chapter: Chapter) -> list[list[str]]:
+    """Each line that holds computed numbers, as the pieces of text around them."""
+    found = []
+    for line in sorted({number.line for number in chapter.computed}):
+        pieces = _SPAN.sub("\0", chapter.lines[line - 1]).split("\0")
+        if len("".join(pieces).split()) >= _WORDS:
+            found.append(pieces)
+    return found
+
+
+def first_replaced(chapter: Chapter, known: list[list[str]]) -> tuple[int, str] | None:
+    """Where plain text stands in the place of a number that was computed: line and its text.
+
+    Args:
+        known: the lines as `places` gave them before.
+    """
+    patterns = [
+        (len(pieces) - 1, re.compile("(.{1,60}?)".join(map(re.escape, pieces)))) for pieces in known
+    ]
+    for number, line in enumerate(chapter.lines, 1):
+        count = len(_SPAN.findall(line))
+        plain = _SPAN.sub("\0", line)
+        for expected, pattern in patterns:
+            found = pattern.fullmatch(plain) if count < expected else None
+            if found:
+                return number, next((s for s in found.groups() if "\0" not in s), line)
+    return None
 
 
 def wrong_numbers(book: Book, executed: dict[Path, NotebookNode]) -> Iterator[str]:

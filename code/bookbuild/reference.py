@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
 from bookbuild.compare import normal_outputs
-from bookbuild.computed import computed_cells, printed_number, same_number, value_of
+from bookbuild.computed import computed_cells, places, printed_number, same_number, value_of
 from bookbuild.config import Book
 from bookbuild.execute import execute_book
 from bookbuild.notebook import Chapter, read_chapter
@@ -68,7 +68,10 @@ def write_references(
     for source, nb in executed.items():
         chapter = read_chapter(source)
         path = reference_path(book.root, source)
-        changes.append((path, _old_text(path), _notebook_text(reference_notebook(nb, book.root))))
+        new = reference_notebook(nb, book.root)
+        if new is not None:
+            new.metadata["computed"] = places(chapter)
+        changes.append((path, _old_text(path), _notebook_text(new)))
         changes.append((source, *_with_computed_numbers(chapter, nb)))
     if only is None:
         wanted = {reference_path(book.root, entry.source) for entry in book.entries}
@@ -108,7 +111,8 @@ def _old_text(path: Path) -> str | None:
 def reference_notebook(nb: NotebookNode, root: Path) -> NotebookNode | None:
     """The expected outputs of an executed chapter, or None when it has no cells.
 
-    The numbers in prose are not in it: there, the prose says what is expected.
+    The numbers in prose are not in it: there, the prose says what is expected. Where they
+    stand is, so that none is replaced by a typed one.
     """
     reference = new_notebook()
     reference.metadata["kernelspec"] = dict(nb.metadata["kernelspec"])
@@ -178,6 +182,7 @@ def _outputs_as_text(text: str) -> str:
                 lines += [f"  → {output.ename}: {output.evalue}"]
             for value in [output.get("text", "")] + list(output.get("data", {}).items()):
                 lines += _value_as_text(value)
+    lines += ["…".join(pieces) for pieces in nb.metadata.get("computed", [])]
     return "\n".join(lines)
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Mapping
@@ -34,6 +35,33 @@ def write_whole(where: str, path: str | os.PathLike, content: bytes):
         raise OSError(f"{where}: could not write {str(path)!r}: {error.strerror}") from error
 
 
+def write_folder(where: str, folder: str | os.PathLike, files: Mapping[str, bytes]):
+    """Write files into a new folder, beside its place first, so that it is there whole or not.
+
+    Raises:
+        TypeError, ValueError: when folder is not a path.
+        OSError: when something is there already (an empty folder is filled), it cannot be made,
+            or the disk is full.
+    """
+    folder = checked_path(where, folder, "folder")
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise FileExistsError(f"{where}: {str(folder)!r} is there and is no folder; choose another")
+    if os.path.isdir(folder) and os.listdir(folder):
+        raise FileExistsError(f"{where}: the folder {str(folder)!r} is not empty; choose another")
+    beside = folder.parent / f".save.{folder.name}.{os.getpid()}"
+    try:
+        beside.mkdir(parents=True)
+        for name, content in files.items():
+            (beside / name).write_bytes(content)
+        if os.path.isdir(folder):  # an empty one, which Windows would not replace
+            os.rmdir(folder)
+        os.replace(beside, folder)
+    except OSError as error:
+        raise OSError(f"{where}: could not write {str(folder)!r}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
 def special(path: str | os.PathLike) -> str | None:
     """What is at a path, if it is there and is no file: writing to it would replace it."""
     try:
@@ -51,20 +79,21 @@ def special(path: str | os.PathLike) -> str | None:
 
 
 def safetensors_with_checksums(
-    tensors: Mapping[str, Any], serialise: Callable[..., bytes]
+    tensors: Mapping[str, Any], serialise: Callable[..., bytes], **metadata: str
 ) -> bytes:
     """Return a safetensors file that holds a SHA-256 of each of its tensors.
 
     Args:
         tensors: arrays of some library by name.
         serialise: safetensors' `save` for that library.
+        metadata: what else the header says, such as format="pt".
     """
     sums = _checksums(serialise(tensors))
-    return serialise(tensors, metadata={_SUMS: json.dumps(sums, sort_keys=True)})
+    return serialise(tensors, metadata=metadata | {_SUMS: json.dumps(sums, sort_keys=True)})
 
 
-def read_safetensors(where: str, path: str | os.PathLike, load: Callable[[bytes], dict]):
-    """Return the tensors of a file by name, read by safetensors' `load` for some library.
+def read_safetensors(where: str, path: str | os.PathLike, load_file: Callable[[Path], dict]):
+    """Return the tensors of a file by name, read by safetensors' `load_file` for some library.
 
     Raises:
         FileNotFoundError, IsADirectoryError: when there is no file at path.
@@ -80,8 +109,7 @@ def read_safetensors(where: str, path: str | os.PathLike, load: Callable[[bytes]
     if not os.path.isfile(path):
         raise FileNotFoundError(f"{where}: there is no file at path {str(path)!r}")
     try:
-        content = path.read_bytes()
-        tensors = load(content)
+        tensors = load_file(path)
     except (SafetensorError, ValueError, KeyError) as error:
         raise ValueError(
             f"{where}: {str(path)!r} is not a whole safetensors file ({error}); "
@@ -92,7 +120,7 @@ def read_safetensors(where: str, path: str | os.PathLike, load: Callable[[bytes]
             f"{where}: {str(path)!r} holds numbers of a kind that NumPy does not have ({error}); "
             "save them as float32"
         ) from None
-    if changed := _changed(content):
+    if changed := _changed(path.read_bytes()):
         raise ValueError(
             f"{where}: {changed} in {str(path)!r} is not what was written; the file is damaged, "
             "take another copy of it"
@@ -156,10 +184,10 @@ def take(path: Path) -> IO:
     return file
 
 
-def checked_path(where: str, path: str | os.PathLike) -> Path:
+def checked_path(where: str, path: str | os.PathLike, name: str = "path") -> Path:
     """Return `path` as a Path, or say what is wrong with it."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"{where}: path must be a string or a Path, got {describe(path)}")
+        raise TypeError(f"{where}: {name} must be a string or a Path, got {describe(path)}")
     if "\0" in os.fspath(path):
-        raise ValueError(f"{where}: path must hold no null character, got {os.fspath(path)!r}")
+        raise ValueError(f"{where}: {name} must hold no null character, got {os.fspath(path)!r}")
     return Path(path)

@@ -8,12 +8,28 @@ import numbers
 
 import numpy as np
 
+LARGEST = 2**31 - 1  # size: what no array and no loop would ever finish is a mistake
+
 
 def instance(where: str, name: str, value, kind: type):
     """Return `value`, or say that it must be of a kind, such as a Tensor."""
     if not isinstance(value, kind):
         raise TypeError(f"{where}: {name} must be a {kind.__name__}, got {describe(value)}")
     return value
+
+
+def check_choice(where: str, name: str, value, choices: tuple[str, ...]):
+    """Raise unless `value` is one of some strings."""
+    if not isinstance(value, str) or value not in choices:
+        allowed = " or ".join(f'"{choice}"' for choice in choices)
+        given = repr(value) if isinstance(value, str) else describe(value)
+        raise ValueError(f"{where}: {name} must be {allowed}, got {given}")
+
+
+def check_callable(where: str, name: str, value):
+    """Raise unless `value` can be called."""
+    if not callable(value):
+        raise TypeError(f"{where}: {name} must be a function, got {describe(value)}")
 
 
 def iterable(where: str, name: str, value, of: str):
@@ -43,8 +59,15 @@ def integer(where: str, name: str, value, low: int = 0, high: float = math.inf) 
 
 
 def positive_integer(where: str, name: str, value) -> int:
-    """Return `value` as an int, or say that it must be a positive integer."""
-    return integer(where, name, value, low=1)
+    """Return `value` as an int, or say that it must be a positive integer that a size can be."""
+    return size_integer(where, name, value, low=1)
+
+
+def size_integer(where: str, name: str, value, low: int = 0) -> int:
+    """Return `value` as an int, or say that it must be an integer from `low` that a size can be."""
+    if is_integer(value) and value > LARGEST:
+        return integer(where, name, value, low, LARGEST)
+    return integer(where, name, value, low)
 
 
 def real(where: str, name: str, value) -> float:
@@ -172,10 +195,12 @@ def first_few(names: list[str]) -> str:
 def describe(value) -> str:
     """Return what a wrong value is, short enough for a sentence."""
     kind = type(value).__name__
+    if isinstance(value, type):
+        return f"the type {value.__name__}"
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if dtype is not None and shape is not None:
         return f"{kind} of {dtype} with shape {tuple(shape)}"
     if value is None or type(value).__repr__ is object.__repr__:
         return "None" if value is None else kind
-    text = repr(value)
+    text = " ".join(repr(value).split())  # on one line
     return f"{kind} {text if len(text) <= 40 else text[:37] + '...'}"

@@ -328,6 +328,17 @@ def test_a_chapter_whose_cells_are_not_those_of_the_reference_fails(book, check_
     )
 
 
+def test_a_computed_number_replaced_by_a_typed_one_fails(book, check_here):
+    edit(book / "book/counts.qmd", '[1.5]{.computed expr="mean([1, 2])"}', "1.6")
+    out, code = check_here("book/counts.qmd")
+    (message,) = messages(out).values()
+    assert code == 1 and message == (
+        f"book/counts.qmd:{line_of(book, 'The mean is 1.6')}: '1.6' is typed where a computed "
+        'number stood; write [value]{.computed expr="…"}, or run make reference if it is none any '
+        "more"
+    )
+
+
 def test_a_cell_more_than_the_reference_fails(book, check_here):
     path = book / "book/counts.qmd"
     text = path.read_text(encoding="utf-8")

@@ -10,7 +10,14 @@ from pathlib import Path
 import panflute as pf
 import pypandoc
 import pytest
-from bookbuild.computed import VALUES, with_values, write_values, wrong_numbers
+from bookbuild.computed import (
+    VALUES,
+    first_replaced,
+    places,
+    with_values,
+    write_values,
+    wrong_numbers,
+)
 from bookbuild.config import read_book
 from bookbuild.execute import execute_book
 from bookbuild.notebook import ChapterError, read_chapter
@@ -92,6 +99,13 @@ def test_a_build_shows_the_value_says_the_difference_and_ends_with_1(executed_bo
     assert not re.search(r'<span class="computed[^>]*>9</span>', page)
 
 
+@pytest.mark.slow
+def test_a_build_for_serve_says_the_difference_and_goes_on(executed_book, bookbuild):
+    edit(executed_book / WAVES, "A wave with 8 samples has [8]", "A wave with 8 samples has [9]")
+    done = bookbuild(executed_book, "build", "--renderer", "pandoc", "--tolerant")
+    assert done.returncode == 0 and "the prose says 9, computed is 8" in done.stderr
+
+
 def chapter_with(tmp_path, printed, line='It is [9]{.computed expr="n"}.'):
     from bookbuild.notebook import to_notebook
     from nbformat.v4 import new_output
@@ -117,6 +131,42 @@ def test_what_cannot_stand_in_the_text_is_an_error_with_its_line(tmp_path, print
     chapter, nb = chapter_with(tmp_path, [printed])
     with pytest.raises(ChapterError, match="one.qmd:3: the computed number `n` prints"):
         with_values(chapter, nb)
+
+
+# A number that is typed where it was computed
+
+LINE = 'A wave with [8]{.computed expr="len(s)"} samples has [2]{.computed expr="n"} halves.'
+
+
+def chapter_of(tmp_path, line):
+    return read_chapter(write(tmp_path / "one.qmd", f"# One\n\nSome text.\n{line}\n"))
+
+
+@pytest.mark.parametrize(
+    ("line", "typed"),
+    [
+        ('A wave with 9 samples has [2]{.computed expr="n"} halves.', "9"),
+        ('A wave with [8]{.computed expr="len(s)"} samples has 3 halves.', "3"),
+        ('A wave with many samples has [2]{.computed expr="n"} halves.', "many"),
+        ("A wave with 8 samples has 2 halves.", "8"),
+    ],
+)
+def test_plain_text_in_the_place_of_a_computed_number_is_found(tmp_path, line, typed):
+    known = places(chapter_of(tmp_path, LINE))
+    assert known == [["A wave with ", " samples has ", " halves."]]
+    assert first_replaced(chapter_of(tmp_path, line), known) == (4, typed)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        LINE,
+        'A wave with [8.0]{.computed expr="n / 1"} samples has [3]{.computed expr="m"} halves.',
+        "A wave has 8 samples.",
+    ],
+)
+def test_another_expression_and_another_sentence_are_no_replacement(tmp_path, line):
+    assert first_replaced(chapter_of(tmp_path, line), places(chapter_of(tmp_path, LINE))) is None
 
 
 # Quarto

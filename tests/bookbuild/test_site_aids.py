@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from bookbuild.document import REFERENCES, TERM
@@ -187,3 +188,17 @@ def test_a_drawing_says_how_wide_it_has_to_be(tmp_path):
         found = re.search(r'<svg [^>]*style="([^"]*)"', body)[1]
         wanted = f"--legible: {size}px; width: 50%" if size else "width: 50%"
         assert found == wanted
+
+
+def test_the_book_has_a_word_of_each_group_of_synonyms():
+    root = Path(__file__).resolve().parents[2]
+    text = " ".join(path.read_text(encoding="utf-8") for path in (root / "book").glob("*.qmd"))
+    text = re.sub(r"[^\w]+", " ", text.lower())
+    groups = read_synonyms(root / "book/synonyms.yml")
+    empty = [
+        group
+        for group in groups
+        if not any(re.sub(r"[^\w]+", " ", word.lower()) in text for word in group)
+    ]
+    assert groups
+    assert not empty

@@ -96,6 +96,7 @@ def test_a_picture_keeps_white_paper(swatches):
     assert max(page) < 40 and paper == (255, 255, 255)
 
 
+@pytest.mark.slow
 def test_cells_say_which_images_are_pictures(real):
     html = "".join(path.read_text(encoding="utf-8") for path in real.folder.rglob("lenet.html"))
     assert html.count('class="img-fluid figure-img drawn"') >= 3

@@ -88,10 +88,11 @@ def test_what_has_no_checks_is_the_packages_own_text():
 
 
 def test_every_validator_is_known():
-    """What a new one hands on has to be said, or it stays in the listings."""
+    """What a new one hands on has to be said, or it stays in the listings; a check_… has none."""
     found = inspect.getmembers(validate, inspect.isfunction)
     checking = [name for name, f in found if "where" in inspect.signature(f).parameters]
-    assert len(checking) > 10 and set(checking) <= set(excerpt._HANDS_ON)
+    handing_on = {name for name in checking if not name.startswith("check_")}
+    assert len(handing_on) > 10 and handing_on <= set(excerpt._HANDS_ON)
 
 
 def test_a_mistake_is_shown_whole():

@@ -73,6 +73,80 @@ def test_other_kinds_of_numbers_take_pytorchs_kernel(dtype):
     assert gelu(x).dtype == dtype
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_derivatives_of_derivatives_are_pytorchs(exact):
+    def third(function):
+        x = torch.linspace(-5, 5, 41, requires_grad=True)
+        found = function(x) * x  # so that what comes back to the GELU depends on x too
+        for _ in range(3):
+            (found,) = torch.autograd.grad(found.sum(), x, create_graph=True)
+            yield found.detach()
+
+    form = "none" if exact else "tanh"
+    expected = third(lambda x: F.gelu(x, approximate=form))
+    for ours, want in zip(third(lambda x: gelu(x, exact)), expected, strict=True):
+        torch.testing.assert_close(ours, want, atol=2e-5, rtol=1e-5)
+
+
+def test_second_derivatives_agree_with_finite_differences():
+    x = torch.linspace(-4, 4, 33, requires_grad=True)
+    (slope,) = torch.autograd.grad(gelu(x).square().sum(), x, create_graph=True)
+    (bend,) = torch.autograd.grad(slope.sum(), x)
+    ahead, behind = (value_and_slope(lambda x: theirs(x).square(), x.detach().double() + s)[1]
+                     for s in (1e-6, -1e-6))  # fmt: skip
+    torch.testing.assert_close(bend, ((ahead - behind) / 2e-6).float(), atol=1e-4, rtol=1e-4)
+
+
+TRANSFORMS = {
+    "grad": lambda f, x: torch.func.grad(lambda x: f(x).sum())(x),
+    "vmap": lambda f, x: torch.func.vmap(f)(x),
+    "vmap of grad": lambda f, x: torch.func.vmap(torch.func.grad(f))(x),
+    "grad of grad": lambda f, x: torch.func.vmap(torch.func.grad(torch.func.grad(f)))(x),
+    "jvp": lambda f, x: torch.func.jvp(f, (x,), (x.cos(),))[1],
+    "jacrev": lambda f, x: torch.func.jacrev(f)(x),
+    "jacfwd": lambda f, x: torch.func.jacfwd(f)(x),
+    "hessian": lambda f, x: torch.func.hessian(lambda x: (f(x) * x).sum())(x),
+    "around a constant": lambda f, x: torch.func.vmap(lambda y: f(x).sum() * y)(x),
+    "grad inside": lambda f, x: torch.autograd.functional.hvp(lambda x: f(x).sum(), x, x)[1],
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_functions_of_functions_are_pytorchs(transform):
+    x = torch.linspace(-3, 3, 13)
+    torch.testing.assert_close(transform(gelu, x), transform(theirs, x), atol=5e-6, rtol=1e-5)
+
+
+def test_derivatives_taken_forwards_are_pytorchs():
+    from torch.autograd import forward_ad
+
+    x = torch.linspace(-3, 3, 13)
+    with forward_ad.dual_level():
+        ours, expected = (forward_ad.unpack_dual(f(forward_ad.make_dual(x, x.cos()))).tangent
+                          for f in (gelu, theirs))  # fmt: skip
+    torch.testing.assert_close(ours, expected, atol=5e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [12.0, 1e6, 1e13, 1e15, 1e19, 1e20, 1e30, 3.4e38])
+def test_far_out_the_slope_is_1_or_0_and_bends_no_more(size):
+    x = torch.tensor([-size, size], requires_grad=True)
+    value = gelu(x)
+    (slope,) = torch.autograd.grad(value.sum(), x, retain_graph=True)
+    assert value.tolist() == [0.0, x[1].item()]
+    assert slope.tolist() == [0.0, 1.0]
+    (slope,) = torch.autograd.grad(value.sum(), x, create_graph=True)
+    (bend,) = torch.autograd.grad(slope.sum(), x)
+    assert slope.tolist() == [0.0, 1.0] and bend.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("wrong", [None, 1.0, [1.0], torch.tensor([1, 2])])
+def test_what_is_no_tensor_of_floats_is_named(without_type_checks, wrong):
+    with pytest.raises(TypeError, match="^gelu: x must be a tensor of floats, got "):
+        gelu(wrong)
+    with pytest.raises(TypeError, match="^gelu: exact must be a bool, got str 'yes'"):
+        gelu(torch.ones(2), "yes")
+
+
 def test_views_and_empty_tensors():
     x = torch.randn(6, 4)[::2].mT.requires_grad_()
     for ours, want in zip(value_and_slope(gelu, x), value_and_slope(theirs, x), strict=True):

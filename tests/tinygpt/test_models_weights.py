@@ -137,6 +137,24 @@ def test_a_state_of_another_gpt2_is_named_and_changes_nothing(change, message):
     assert torch.equal(model.head.weight, before)
 
 
+def test_names_do_without_the_first_part_and_the_head_without_its_own(without_type_checks):
+    """As in a `GPT2Model`, and in the GPT-2 that can be downloaded."""
+    source, target = GPT(*SHAPE, tie_weights=True, seed=1), GPT(*SHAPE, tie_weights=True, seed=2)
+    state = to_huggingface(source)
+    del state["lm_head.weight"]
+    short = {name.removeprefix("transformer."): value for name, value in state.items()}
+    short["h.0.attn.bias"] = torch.ones(1, 1, 16, 16)  # a mask
+    from_huggingface(short, target)
+    assert all(
+        torch.equal(weights(source)[name], weights(target)[name]) for name in weights(source)
+    )
+    with pytest.raises(ValueError, match=r"state has \S*wte.weight with and without transformer"):
+        from_huggingface(short | state, target)
+    for wrong in ({"wte.weight": 1}, {3: torch.ones(1)}, [1]):
+        with pytest.raises(TypeError, match=r"^from_huggingface: \w.* must be a \w+, got "):
+            from_huggingface(wrong, target)
+
+
 @pytest.fixture(scope="module")
 def gpt2():
     """A function that makes a small random GPT2LMHeadModel."""

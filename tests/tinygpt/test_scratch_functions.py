@@ -126,6 +126,19 @@ def test_gelu(approximate, shape, seed):
     )
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", ["tanh", "none"])
+def test_far_out_the_slope_of_gelu_is_1_or_0(form, dtype):
+    sizes = [50.0, 1e6, 1e13, 1e15, 1e19, 1e20, 1e30, 3.4e38]
+    sizes += [1e154, 1e200, 1e296, 1.7e308] if dtype == np.float64 else []
+    x = Tensor(np.array([-1, 1])[:, None] * sizes, requires_grad=True, dtype=dtype)
+    value = scratch.gelu(x, form)
+    value.sum().backward()
+    np.testing.assert_array_equal(value.data, np.maximum(x.data, 0))
+    np.testing.assert_array_equal(x.grad, x.data > 0)
+
+
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_gelu_far_from_zero():
     x = np.array([-1e30, -100, -20, -9, -5, 5, 9, 20, 100, 1e30])

@@ -30,7 +30,11 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("name, call, value", CASES, ids=str)
+@pytest.mark.parametrize(
+    "name, call, value",
+    CASES,
+    ids=[f"{n}-{case[0]}-{type(case[2]).__name__}" for n, case in enumerate(CASES)],
+)
 def test_a_wrong_argument_is_one_sentence(without_type_checks, name, call, value):
     with pytest.raises((TypeError, ValueError), match=rf"^\w+: .*\b{name}\b") as caught:
         call(value)

@@ -83,7 +83,7 @@ def test_a_damaged_file_of_tokens_is_made_anew(play, tmp_path):
 @pytest.mark.parametrize(
     ("tokenizer", "message"),
     [
-        (200, "ByteBPE.train: --vocab-size must be an integer, 256 or more, got 200"),
+        (200, "ByteBPE.train: vocab_size must be an integer, 256 or more, got 200"),
         ("bpe", "load_corpus: tokenizer must be a ByteBPE, got str 'bpe'"),
         (True, "load_corpus: tokenizer must be a ByteBPE, got bool True"),
     ],
@@ -229,7 +229,7 @@ def test_a_stop_inside_a_token_ends_the_text():
     [
         (["--vocab-size", "300"], "--vocab-size goes with --tokenizer bpe; give both, or none"),
         (["--tokenizer", "none.json"], "--tokenizer must be characters, bpe, or a file that"),
-        (["--tokenizer", "bpe", "--vocab-size", "9"], "vocab_size must be an integer, 256 or more"),
+        (["--tokenizer", "bpe", "--vocab-size", "9"], "--vocab-size must be an integer, 256 or more"),
         (["--tokenizer", "{text}"], "is not whole JSON; save the tokenizer again"),
     ],
 )

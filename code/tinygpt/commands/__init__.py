@@ -5,6 +5,7 @@ import click
 from tinygpt import __version__
 from tinygpt.commands.corpus import data
 from tinygpt.commands.exercises import lab
+from tinygpt.commands.export import export
 from tinygpt.commands.generate import generate
 from tinygpt.commands.tokenizer import tokenizer
 from tinygpt.commands.train import train
@@ -16,5 +17,5 @@ def tinygpt() -> None:
     """The companion of The Executable GPT."""
 
 
-for command in (data, generate, lab, tokenizer, train):
+for command in (data, export, generate, lab, tokenizer, train):
     tinygpt.add_command(command)

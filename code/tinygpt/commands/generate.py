@@ -22,7 +22,8 @@ def _finite(context: click.Context, option: click.Parameter, value: float | None
     "--run",
     "folder",
     type=click.Path(path_type=Path),
-    help="A folder that `tinygpt train` wrote; without it the model that comes with the book.",
+    help="A folder that `tinygpt train` or `tinygpt export` wrote; without it the model that comes "
+    "with the book.",
 )
 @click.option("--prompt", "prompts", multiple=True, help="Text to continue; repeat it for several.")
 @click.option(
@@ -81,11 +82,10 @@ def generate(
         raise click.UsageError("--stop is empty; leave it out to write all the tokens.")
     if beams is not None:
         _refuse_beside_beams(context)
-    from tinygpt import sampling, training  # PyTorch takes a second to load
+    from tinygpt import sampling  # PyTorch takes a second to load
 
     try:
-        loaded = training.pretrained("shakespeare-char") if folder is None else None
-        model, vocabulary, _ = loaded or training.load_run(folder)
+        model, vocabulary = _load(folder)
         encoded = [vocabulary.encode(prompt) for prompt in prompts]
         if stop is not None:
             vocabulary.encode(stop)  # a character that never comes would never stop it
@@ -103,11 +103,20 @@ def generate(
             if texts > 1:
                 click.echo(f"--- {row + 1} of {texts} ---")
             _write(prompts[row // samples], _until(stop, vocabulary.decode_stream(new)))
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, FileNotFoundError) as error:
         said = by_option(str(error), {"max_new_tokens": "--tokens", "stop_token": "--stop"})
         raise click.ClickException(said) from None
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _load(folder: Path | None) -> tuple:
+    """Return the model and the vocabulary of a run, of an exported folder, or of the book."""
+    from tinygpt import training
+
+    if folder is not None and os.path.isfile(folder / "config.json"):
+        return training.load_exported(folder)
+    return (training.pretrained() if folder is None else training.load_run(folder))[:2]
 
 
 def _write(prompt: str, pieces: Iterator[str]) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 # Who found out: `Config: steps must be …` is about --steps, whatever Config is.
 _SPEAKER = re.compile(
     r"^(?:Config|ModelConfig|GPT|MultiHeadAttention|train|load_corpus|load_run|generate"
-    r"|generate_tokens|beam_search|copy_weights|ByteBPE\.(?:train|load)|write_whole): "
+    r"|generate_tokens|beam_search|copy_weights|ByteBPE\.(?:train|load)|write_whole"
+    r"|save_huggingface|load_huggingface|load_exported): "
 )
 
 

@@ -11,6 +11,7 @@ import re
 
 # What a check hands on, of its arguments (from 0), when they are right.
 _HANDS_ON = {
+    "_batches": "{0}",
     "_check_tokens": "{library}.atleast_2d({2})",
     "_checked_words": "[(list(ids), count) for ids, count in {1}]",
     "_context": "{1} if {2} is None else {2}",
@@ -35,6 +36,7 @@ _HANDS_ON = {
     "positive_integer": "{2}",
     "probability": "{2}",
     "real": "{2}",
+    "size_integer": "{2}",
     "token_list": "list({2})",
 }
 _RAISES = re.compile(r"\n\n( *)Raises:\n(?:\1 +\S.*\n)+")

@@ -1,10 +1,11 @@
 """The models in PyTorch.
 
 Read them in this order: `attention`, `gelu`, `layers`, `gpt`; then `weights` and
-`huggingface`, which move weights between models and files.
+`huggingface`, which move weights between models and files, and `folder`.
 """
 
 from tinygpt.models.attention import MultiHeadAttention, attention_weights, create_causal_mask
+from tinygpt.models.folder import load_huggingface, save_huggingface
 from tinygpt.models.gelu import gelu
 from tinygpt.models.gpt import GPT
 from tinygpt.models.layers import MLP, TransformerBlock
@@ -20,7 +21,9 @@ __all__ = [
     "create_causal_mask",
     "gelu",
     "load",
+    "load_huggingface",
     "load_weights",
     "save",
+    "save_huggingface",
     "weights",
 ]

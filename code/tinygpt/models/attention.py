@@ -6,13 +6,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tinygpt.models.checks import check_input, check_query_and_key
 from tinygpt.shapes import Bool, Float
-from tinygpt.validate import describe, flag, positive_integer, probability
+from tinygpt.validate import flag, instance, positive_integer, probability
 
 
 def create_causal_mask(seq_len: int, device: torch.device | None = None) -> Bool[Tensor, "T T"]:
     """Return the mask that lets position t see positions 0 to t; True means may attend."""
     seq_len = positive_integer("create_causal_mask", "seq_len", seq_len)
+    if device is not None:
+        instance("create_causal_mask", "device", device, torch.device)
     return torch.ones(seq_len, seq_len, dtype=torch.bool, device=device).tril()
 
 
@@ -23,8 +26,13 @@ def attention_weights(
 
     A = softmax(Q Kᵀ / √d, masked to the past)
 
+    Raises:
+        TypeError: when query or key is not a tensor of floats.
+        ValueError: when their shapes are not alike.
+
     Source: Vaswani et al. (2017), Attention Is All You Need, equation 1.
     """
+    check_query_and_key("attention_weights", query, key)
     scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)  # (..., T, T)
     past = create_causal_mask(query.shape[-2], query.device)  # (T, T)
     blocked = torch.zeros_like(past, dtype=scores.dtype).masked_fill(~past, -math.inf)
@@ -68,10 +76,7 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Let every position of x attend to itself and to those before it."""
-        if x.ndim != 3:
-            raise ValueError(
-                f"MultiHeadAttention.forward: x must have shape (B, T, C), got {tuple(x.shape)}"
-            )
+        check_input("MultiHeadAttention.forward", x, self.query.weight, "(B, T, C)")
         query, key, value = self._project(x)  # (B, h, T, d_k) each
         if self.fused_attention:
             dropout_p = self.dropout.p if self.training else 0.0  # the kernel knows no eval()
@@ -85,10 +90,7 @@ class MultiHeadAttention(nn.Module):
     @torch.no_grad()
     def weights(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B h T T"]:
         """Return each head's attention weights on x, to look at."""
-        if not isinstance(x, Tensor) or x.ndim != 3:
-            raise ValueError(
-                f"MultiHeadAttention.weights: x must have shape (B, T, C), got {describe(x)}"
-            )
+        check_input("MultiHeadAttention.weights", x, self.query.weight, "(B, T, C)")
         query, key, _ = self._project(x)
         return attention_weights(query, key)
 

@@ -52,13 +52,17 @@ def to_huggingface(model: GPT) -> dict[str, Tensor]:
 def from_huggingface(state: Mapping[str, Tensor], model: GPT) -> GPT:
     """Copy the state dict of a `GPT2LMHeadModel` into a GPT of the same shape and return it.
 
+    That of a `GPT2Model`, whose names lack "transformer." and which has no head, does as well;
+    the head is then the token embedding, as in GPT-2.
+
     Raises:
+        TypeError: when the state is no mapping from names to tensors.
         ValueError: when the state lacks a weight or one has another shape; the model is then
             unchanged.
     """
     instance("from_huggingface", "model", model, GPT)
-    instance("from_huggingface", "state", state, Mapping)
     needed = to_huggingface(model)
+    state = _full_names(state)
     if missing := [name for name in needed if name not in state and name != "lm_head.weight"]:
         raise ValueError(f"from_huggingface: state lacks {missing[0]} of {len(needed)} weights")
     unknown = [name for name in state if name not in needed and not name.endswith(_NO_WEIGHTS)]
@@ -89,6 +93,19 @@ def from_huggingface(state: Mapping[str, Tensor], model: GPT) -> GPT:
             }
     load_weights(model, own)
     return model
+
+
+def _full_names(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the state under the names of `GPT2LMHeadModel`."""
+    full = {}
+    for name, tensor in instance("from_huggingface", "state", state, Mapping).items():
+        instance("from_huggingface", "every name in state", name, str)
+        instance("from_huggingface", f"{name} in state", tensor, Tensor)
+        long = name if name.startswith(("transformer.", "lm_head.")) else f"transformer.{name}"
+        if long in full:
+            raise ValueError(f"from_huggingface: state has {name} with and without transformer.")
+        full[long] = tensor
+    return full
 
 
 def _transposed(weight: Tensor) -> Tensor:

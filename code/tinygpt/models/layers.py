@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from tinygpt.models.attention import MultiHeadAttention
+from tinygpt.models.checks import check_input
 from tinygpt.models.gelu import gelu
 from tinygpt.shapes import Float
 from tinygpt.validate import flag, number, positive_integer, probability
@@ -41,6 +42,7 @@ class MLP(nn.Module):
 
     def forward(self, x: Float[Tensor, "*B C"]) -> Float[Tensor, "*B C"]:
         """Widen, bend, narrow."""
+        check_input("MLP.forward", x, self.fc1.weight, "(..., C)")
         hidden = gelu(self.fc1(x), self.exact_gelu)  # (..., 4C)
         return self.dropout(self.fc2(hidden))  # (..., C)
 
@@ -85,6 +87,7 @@ class TransformerBlock(nn.Module):
 
     def forward(self, x: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Mix between positions, then work at each position."""
+        check_input("TransformerBlock.forward", x, self.mlp.fc1.weight, "(B, T, C)")
         x = x + self.attention(self.norm1(x))  # (B, T, C)
         x = x + self.mlp(self.norm2(x))  # (B, T, C)
         return x

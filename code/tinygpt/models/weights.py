@@ -35,10 +35,10 @@ def load(path: str | os.PathLike, model: nn.Module) -> nn.Module:
         ValueError: when it is not a whole safetensors file, or its names or shapes are not
             the model's.
     """
-    from safetensors.torch import load as load_bytes
+    from safetensors.torch import load_file
 
     instance("load", "model", model, nn.Module)
-    load_weights(model, read_safetensors("load", path, load_bytes))
+    load_weights(model, read_safetensors("load", path, load_file))
     return model
 
 
@@ -67,6 +67,7 @@ def copy_weights(source: nn.Module | scratch.Module, target: nn.Module | scratch
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
     """Return every parameter by name, on the CPU, a tied one once, under its first name."""
+    instance("weights", "model", model, nn.Module)
     return {
         name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()
     }
@@ -79,9 +80,12 @@ def load_weights(model: nn.Module, state: Mapping[str, Tensor | np.ndarray]):
     A tied parameter may be given under each of its names, with equal values.
 
     Raises:
+        TypeError: when model is no module, or state no mapping from names to tensors or arrays.
         ValueError: when names or shapes are not those of the model.
     """
+    instance("load_weights", "model", model, nn.Module)
     where = f"{type(model).__name__}.load_weights"
+    _check_state(where, state)
     every_name = dict(model.named_parameters(remove_duplicate=False))
     first_name = {id(parameter): name for name, parameter in model.named_parameters()}
     if any(parameter.is_meta for parameter in every_name.values()):
@@ -102,3 +106,14 @@ def load_weights(model: nn.Module, state: Mapping[str, Tensor | np.ndarray]):
             raise ValueError(f"{where}: {name} and {first} are one parameter, but differ")
     for name in first_name.values():
         every_name[name].copy_(tensors[name])
+
+
+def _check_state(where, state):
+    """Raise unless state maps names to tensors or arrays of numbers."""
+    for name, value in instance(where, "state", state, Mapping).items():
+        instance(where, "every name in state", name, str)
+        numbers = isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
+        if not isinstance(value, Tensor) and not numbers:
+            raise TypeError(
+                f"{where}: {name} must be a tensor or an array of floats, got {describe(value)}"
+            )

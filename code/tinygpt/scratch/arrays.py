@@ -9,8 +9,8 @@ from tinygpt.validate import describe, flag, is_integer
 
 def float_array(data, dtype, where: str = "Tensor", name: str = "data") -> np.ndarray:
     """Return a new array of `dtype`, float32 or float64, with the values of `data`."""
-    if dtype not in (np.float32, np.float64):
-        raise TypeError(f"{where}: dtype must be np.float32 or np.float64, got {dtype!r}")
+    if not isinstance(dtype, (type, np.dtype)) or dtype not in (np.float32, np.float64):
+        raise TypeError(f"{where}: dtype must be np.float32 or np.float64, got {describe(dtype)}")
     try:
         array = np.asarray(data)
     except ValueError:

@@ -43,8 +43,8 @@ def load(path: str | os.PathLike, module: Module) -> Module:
         ValueError: when it is not a whole safetensors file, or its names or shapes are not
             the module's. The module is then unchanged.
     """
-    from safetensors.numpy import load as load_bytes
+    from safetensors.numpy import load_file
 
     instance("load", "module", module, Module)
-    module.load_state_dict(read_safetensors("load", path, load_bytes))
+    module.load_state_dict(read_safetensors("load", path, load_file))
     return module

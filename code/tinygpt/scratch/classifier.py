@@ -13,10 +13,12 @@ from tinygpt.scratch.optim import SGD, AdamW
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.shapes import Float, Int
 from tinygpt.validate import (
+    check_callable,
     describe,
     generator,
     instance,
     integer_array,
+    iterable,
     positive_integer,
 )
 
@@ -44,12 +46,15 @@ class FeedForward(Module):
                 "FeedForward: sizes must be at least two numbers, the length of the input and the "
                 f"number of classes, got {describe(sizes)}"
             )
+        check_callable("FeedForward", "activation", activation)
         self.linears = [Linear(*pair) for pair in zip(sizes[:-1], sizes[1:], strict=True)]
         self.activation = activation()
         self.dropout = Dropout(dropout_prob)
 
     def forward(self, x: Float[Tensor, "B ..."]) -> Float[Tensor, "B V"]:
         """Map a batch of inputs, flattened, to scores (B, classes)."""
+        if instance("FeedForward.forward", "x", x, Tensor).ndim == 0:
+            raise ValueError("FeedForward.forward: x must have shape (B, ...), got ()")
         x = x.reshape(x.shape[0], -1)  # (B, pixels)
         for layer in self.linears[:-1]:
             x = self.dropout(self.activation(layer(x)))  # (B, hidden)
@@ -135,6 +140,9 @@ def train_epoch(
         batches: inputs and labels, such as `minibatches` gives.
         optimizer: holds the model's parameters.
     """
+    instance("train_epoch", "model", model, Module)
+    _check_optimizer("train_epoch", optimizer)
+    batches = _batches(batches)
     model.train()
     total, count = 0.0, 0
     for inputs, labels in batches:
@@ -187,6 +195,11 @@ def fit(
         One `Epoch` for each pass. The model is left in training mode.
     """
     instance("fit", "model", model, Module)
+    _check_optimizer("fit", optimizer)
+    _check_pair("fit", "train", train)
+    _check_pair("fit", "validation", validation)
+    if schedule is not None:
+        check_callable("fit", "schedule", schedule)
     epochs = positive_integer("fit", "epochs", epochs)
     rng, history = generator("fit", seed), []
     for epoch in range(epochs):
@@ -204,6 +217,28 @@ def _scheduled(batches, optimizer, schedule, first_step):
     for step, batch in enumerate(batches, first_step):
         optimizer.lr = schedule(step)
         yield batch
+
+
+def _batches(batches):
+    """Yield the batches, each checked to be a pair; there must be one at least."""
+    batch = None
+    for batch in iterable("train_epoch", "batches", batches, "inputs and labels"):
+        _check_pair("train_epoch", "every batch", batch)
+        yield batch
+    if batch is None:
+        raise ValueError("train_epoch: batches must hold at least one, got none")
+
+
+def _check_optimizer(where: str, optimizer):
+    if not callable(getattr(optimizer, "step", None)) or isinstance(optimizer, type):
+        raise TypeError(f"{where}: optimizer must be one, such as SGD, got {describe(optimizer)}")
+
+
+def _check_pair(where: str, name: str, pair):
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise TypeError(
+            f"{where}: {name} must be two arrays, inputs and labels, got {describe(pair)}"
+        )
 
 
 def _examples(where: str, inputs, labels) -> np.ndarray:

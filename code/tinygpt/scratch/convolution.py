@@ -16,7 +16,15 @@ from numpy.lib.stride_tricks import sliding_window_view
 from tinygpt.scratch.layers import Module, uniform_parameter
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.shapes import Float
-from tinygpt.validate import describe, flag, instance, integer, is_integer, positive_integer
+from tinygpt.validate import (
+    describe,
+    flag,
+    instance,
+    integer,
+    is_integer,
+    positive_integer,
+    size_integer,
+)
 
 
 def output_size(size: int, kernel_size: int, stride: int = 1, padding: int = 0) -> int:
@@ -72,7 +80,7 @@ def im2col(
     height, width = _pair("im2col", "kernel_size", kernel_size)
     batch, channels = _images("im2col", x).shape[:2]
     positive_integer("im2col", "stride", stride)
-    integer("im2col", "padding", padding)
+    size_integer("im2col", "padding", padding)
     padded = _pad(x, padding)
     rows, columns = _places(padded, height, width, stride)
     windows = sliding_window_view(padded, (height, width), axis=(2, 3))[:, :, ::stride, ::stride]
@@ -96,8 +104,12 @@ def col2im(
         columns: what im2col returns for images of this shape, or its gradient.
         shape: (B, C, H, W) of the images.
         kernel_size, stride, padding: as given to im2col.
+
+    Raises:
+        TypeError, ValueError: when columns are not what im2col returns for these.
     """
     kh, kw = _pair("col2im", "kernel_size", kernel_size)
+    _check_columns(columns, shape, stride, padding)
     batch, channels, height, width = shape
     padded = _pad(_images_last(shape, columns.dtype), padding)
     rows, places = _places(padded, kh, kw, stride)
@@ -111,6 +123,17 @@ def col2im(
         for j in range(kw):
             _part(padded, i, j, rows, places, stride)[...] += parts[:, :, i, j]
     return padded[:, :, padding : padding + height, padding : padding + width]
+
+
+def _check_columns(columns, shape, stride, padding):
+    if not isinstance(columns, np.ndarray) or columns.dtype.kind != "f":
+        raise TypeError(f"col2im: columns must be an array of floats, got {describe(columns)}")
+    if not isinstance(shape, (tuple, list)) or len(shape) != 4:
+        raise TypeError(f"col2im: shape must be four integers (B, C, H, W), got {describe(shape)}")
+    for length in shape:
+        size_integer("col2im", "every length in shape", length)
+    positive_integer("col2im", "stride", stride)
+    size_integer("col2im", "padding", padding)
 
 
 def conv2d(

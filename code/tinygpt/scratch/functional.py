@@ -15,6 +15,7 @@ from tinygpt.scratch.tensor import Tensor
 from tinygpt.shapes import Float, Integer
 from tinygpt.validate import (
     boolean_mask,
+    check_choice,
     describe,
     ids_below,
     instance,
@@ -35,14 +36,10 @@ def linear(
     their gradients: dx = g W, dW = gᵀ x, db = the sum of g over the rows.
 
     Raises:
-        ValueError: when the last axis of x is not I long.
+        TypeError: when an argument is not a Tensor.
+        ValueError: when the last axis of x is not I long, or another shape does not fit.
     """
-    instance("linear", "x", x, Tensor)
-    if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
-        raise ValueError(
-            f"linear: the last axis of x must be in_features={weight.shape[1]} long, "
-            f"got shape {x.shape}"
-        )
+    _check_linear(x, weight, bias)
     rows = as_matrix(x.data)  # (N, I)
     out = rows @ weight.data.T  # (N, O)
     if bias is not None:
@@ -59,6 +56,21 @@ def linear(
 
     parents = (x, weight) if bias is None else (x, weight, bias)
     return Tensor.from_operation(out.reshape(*x.shape[:-1], weight.shape[0]), parents, backward)
+
+
+def _check_linear(x, weight, bias):
+    for name, tensor in (("x", x), ("weight", weight), ("bias", bias)):
+        if tensor is not None or name != "bias":
+            instance("linear", name, tensor, Tensor)
+    if weight.ndim != 2:
+        raise ValueError(f"linear: weight must have shape (O, I), got {weight.shape}")
+    if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
+        raise ValueError(
+            f"linear: the last axis of x must be in_features={weight.shape[1]} long, "
+            f"got shape {x.shape}"
+        )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise ValueError(f"linear: bias must have shape {weight.shape[:1]}, got {bias.shape}")
 
 
 def softmax(x: Float[Tensor, "..."], axis: int = -1, mask=None) -> Float[Tensor, "..."]:
@@ -225,8 +237,7 @@ def gelu(x: Float[Tensor, "..."], approximate: str = "tanh") -> Float[Tensor, ".
     Source: Hendrycks and Gimpel (2016), Gaussian Error Linear Units, section 2.
     """
     instance("gelu", "x", x, Tensor)
-    if approximate not in ("tanh", "none"):
-        raise ValueError(f'gelu: approximate must be "tanh" or "none", got {approximate!r}')
+    check_choice("gelu", "approximate", approximate, ("tanh", "none"))
     out, slope = _gelu_tanh(x.data) if approximate == "tanh" else _gelu_exact(x.data)
 
     def backward(grad):
@@ -235,6 +246,10 @@ def gelu(x: Float[Tensor, "..."], approximate: str = "tanh") -> Float[Tensor, ".
         x.accumulate(dx)
 
     return Tensor.from_operation(out, (x,), backward)
+
+
+# Beyond, the slope is 0 or 1 to the last digit, in float64 too.
+_FLAT = 40.0
 
 
 def _gelu_exact(x):
@@ -246,11 +261,11 @@ def _gelu_tanh(x):
     a = 2 * math.sqrt(2 / math.pi)
     b = 0.044715 * a
     s = x.copy()
-    s *= x
-    s *= -b
-    s -= a
-    s *= x  # -2u
     with np.errstate(over="ignore"):  # exp = inf gives s = 0
+        s *= x
+        s *= -b
+        s -= a
+        s *= x  # -2u
         np.exp(s, out=s)
     s += 1
     np.reciprocal(s, out=s)
@@ -258,10 +273,11 @@ def _gelu_tanh(x):
 
     def slope():
         dx = x.copy()
-        dx *= x
+        np.clip(dx, -_FLAT, _FLAT, out=dx)  # x² of a huge x is infinite, and ∞ · 0 is NaN
+        dx *= dx
         dx *= 3 * b
         dx += a  # 2u'
-        dx *= y
+        dx *= np.minimum(y, _FLAT)
         dx *= 1 - s
         dx += s
         return dx
@@ -280,7 +296,8 @@ def embedding(
         TypeError: when ids are not integers.
         ValueError: when an id is outside 0..V-1.
     """
-    instance("embedding", "weight", weight, Tensor)
+    if instance("embedding", "weight", weight, Tensor).ndim != 2:
+        raise ValueError(f"embedding: weight must have shape (V, C), got {weight.shape}")
     ids = integer_array("embedding", "ids", ids)
     ids_below("embedding", "id", ids, weight.shape[0])
 
@@ -314,7 +331,7 @@ def where(condition, x, y) -> Tensor:
         x = Tensor.from_operation(float_array(x, dtype, "where", "x"), (), None)
     if not isinstance(y, Tensor):
         y = Tensor.from_operation(float_array(y, x.dtype, "where", "y"), (), None)
-    shape = broadcast_shape("where", np.shape(condition), x.shape, y.shape)
+    shape = broadcast_shape("where", getattr(condition, "shape", ()), x.shape, y.shape)
     condition = boolean_mask("where", "condition", condition, shape)
     out = np.where(condition, x.data, y.data)
 

@@ -3,6 +3,7 @@
 Source: Griewank and Walther (2008), Evaluating Derivatives, chapter 1 (difference quotients).
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +12,7 @@ from tinygpt.scratch.arrays import float_array
 from tinygpt.scratch.graph import no_grad
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.shapes import Float, Shaped
-from tinygpt.validate import instance, real
+from tinygpt.validate import check_callable, instance, real
 
 
 class GradientError(ArithmeticError):
@@ -36,17 +37,19 @@ def numerical_gradient(
         The gradient, float64, of the shape of x. It takes two calls for each element.
 
     Raises:
+        TypeError: function cannot be called, or does not return a number.
         ValueError: eps is not a finite number above 0.
     """
+    check_callable("numerical_gradient", "function", function)
     eps = _positive("numerical_gradient", "eps", eps)
     x = float_array(x, np.float64, "numerical_gradient", "x")  # a copy
     gradient = np.empty_like(x)
     for place in np.ndindex(x.shape):
         middle = x[place]
         x[place] = middle + eps
-        ahead = float(function(x))
+        ahead = _one_number(function(x))
         x[place] = middle - eps
-        behind = float(function(x))
+        behind = _one_number(function(x))
         x[place] = middle
         gradient[place] = (ahead - behind) / (2 * eps)
     return gradient
@@ -73,6 +76,7 @@ def check_gradients(
         GradientError: a difference exceeds the tolerance.
         TypeError, ValueError: an argument is of another kind.
     """
+    check_callable("check_gradients", "function", function)
     tolerance = _positive("check_gradients", "tolerance", tolerance)
     arrays = [float_array(a, np.float64, "check_gradients", "every array") for a in arrays]
     tensors = [Tensor(array, requires_grad=True, dtype=np.float64) for array in arrays]
@@ -106,6 +110,13 @@ def _along(function, arrays, which, weights):
         return (result.data * weights).sum()
 
     return one_number
+
+
+def _one_number(value) -> float:
+    """Return what the function gave as a float: a number, or an array or tensor of one."""
+    if math.prod(getattr(value, "shape", (0,))) == 1 and hasattr(value, "item"):
+        value = value.item()
+    return real("numerical_gradient", "the function's result", value)
 
 
 def _positive(where, name, value) -> float:

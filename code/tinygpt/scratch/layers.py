@@ -9,6 +9,7 @@ from tinygpt.scratch import functional
 from tinygpt.scratch.tensor import Tensor
 from tinygpt.shapes import Float, Int
 from tinygpt.validate import (
+    check_choice,
     describe,
     first_few,
     flag,
@@ -109,6 +110,7 @@ class Module:
 
     def train(self, mode: bool = True):
         """Switch dropout on (or off), here and in all children; return the module."""
+        mode = flag(f"{type(self).__name__}.train", "mode", mode)
         for _, module in self.modules():
             module.training = mode
         return self
@@ -132,6 +134,7 @@ class Module:
 @contextlib.contextmanager
 def evaluation_mode(module: Module):
     """Switch dropout off inside the context; afterwards every part is as it was."""
+    instance("evaluation_mode", "module", module, Module)
     before = [(part, part.training) for _, part in module.modules()]
     module.eval()
     try:
@@ -230,8 +233,7 @@ class GELU(Module):
     """The Gaussian error linear unit; see `gelu`."""
 
     def __init__(self, approximate: str = "tanh"):
-        if approximate not in ("tanh", "none"):
-            raise ValueError(f'GELU: approximate must be "tanh" or "none", got {approximate!r}')
+        check_choice("GELU", "approximate", approximate, ("tanh", "none"))
         self.approximate = approximate
 
     def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

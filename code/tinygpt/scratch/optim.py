@@ -128,7 +128,13 @@ def adamw_step(
         square: v, the running mean of g²; zeros before the first step.
         step: t, the number of this step, counted from 1.
         lr, betas, eps, weight_decay: as in `AdamW`.
+
+    Raises:
+        TypeError, ValueError: when the first four are not arrays of floats of one shape, or
+            another argument is out of range.
     """
+    _check_step(weight, grad, mean, square, step)
+    _check_options(lr, betas, eps, weight_decay)
     beta1, beta2 = betas
     scratch = grad * (1 - beta1)  # one array to work in: the step makes no others
     mean *= beta1
@@ -144,6 +150,28 @@ def adamw_step(
     scratch *= lr / (1 - beta1**step)
     weight *= 1 - lr * weight_decay
     weight -= scratch
+
+
+def _check_step(weight, grad, mean, square, step):
+    for name, array in (("weight", weight), ("grad", grad), ("mean", mean), ("square", square)):
+        if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+            raise TypeError(f"adamw_step: {name} must be an array of floats, got {describe(array)}")
+        if array.shape != weight.shape:
+            raise ValueError(
+                f"adamw_step: {name} must have the shape of weight, {weight.shape}, "
+                f"got {array.shape}"
+            )
+    positive_integer("adamw_step", "step", step)
+
+
+def _check_options(lr, betas, eps, weight_decay):
+    number("adamw_step", "lr", lr)
+    if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+        raise TypeError(f"adamw_step: betas must be two numbers, got {describe(betas)}")
+    for beta in betas:
+        probability("adamw_step", "each of betas", beta)
+    number("adamw_step", "eps", eps, low=0.0)
+    number("adamw_step", "weight_decay", weight_decay, low=0.0)
 
 
 class Adam(AdamW):
@@ -222,7 +250,8 @@ class CosineSchedule:
 
 def _parameters(where, parameters) -> list[Tensor]:
     """Return the parameters as a list, or say what is wrong with them."""
-    if not isinstance(parameters, Iterable):
+    is_array = hasattr(parameters, "dtype") and not isinstance(parameters, Tensor)
+    if not isinstance(parameters, Iterable) or is_array:
         raise TypeError(
             f"{where}: parameters must be a list of Tensors, such as model.parameters(), "
             f"got {describe(parameters)}"

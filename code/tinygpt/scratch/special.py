@@ -36,7 +36,7 @@ def normal_cdf(x: np.ndarray):
 
     φ(x) = exp(-x²/2) / √(2π),  Φ(x) = erfc(-x/√2) / 2
     """
-    z = np.minimum(np.abs(x) * math.sqrt(0.5), 26.0)  # erfc(26) is below 1e-295
+    z = np.minimum(np.abs(x) * math.sqrt(0.5), 40.0)  # erfc(40) is 0 to the last digit
     decay = np.exp(-z * z)
     upper_tail = 0.5 * decay * (_polynomial(_P, z) / _polynomial(_Q, z))
     return decay / math.sqrt(2 * math.pi), np.where(x > 0, 1 - upper_tail, upper_tail)

@@ -15,6 +15,7 @@ from tinygpt.training.checkpoint import (
 )
 from tinygpt.training.config import PRESETS, Config, ModelConfig, Preset
 from tinygpt.training.evaluation import evaluate
+from tinygpt.training.exported import export_huggingface, load_exported
 from tinygpt.training.history import History, LogError
 from tinygpt.training.loop import train
 from tinygpt.training.optimizer import configure_optimizer
@@ -35,6 +36,8 @@ __all__ = [
     "build_model",
     "configure_optimizer",
     "evaluate",
+    "export_huggingface",
+    "load_exported",
     "load_run",
     "preset_of",
     "pretrained",

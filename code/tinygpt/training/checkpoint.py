@@ -255,11 +255,11 @@ def restore(checkpoint: Path, model: nn.Module, optimizer: torch.optim.AdamW):
     Raises:
         CheckpointError: a file is not there, damaged, or of another model.
     """
-    from safetensors.torch import load as load_bytes
+    from safetensors.torch import load_file
 
     with _explained(f"{checkpoint}: the checkpoint"):
         load(checkpoint / "model.safetensors", model)
-        moments = read_safetensors("resume", checkpoint / "optimizer.safetensors", load_bytes)
+        moments = read_safetensors("resume", checkpoint / "optimizer.safetensors", load_file)
         step = moments["step"]
         if step.shape or not step.is_floating_point() or not step.isfinite():
             raise ValueError(f"optimizer.safetensors: step is {step}")
