@@ -229,7 +229,7 @@ def test_a_stop_inside_a_token_ends_the_text():
     [
         (["--vocab-size", "300"], "--vocab-size goes with --tokenizer bpe; give both, or none"),
         (["--tokenizer", "none.json"], "--tokenizer must be characters, bpe, or a file that"),
-        (["--tokenizer", "bpe", "--vocab-size", "9"], "--vocab-size must be an integer, 256 or more"),
+        (["--tokenizer", "bpe", "--vocab-size", "9"], "--vocab-size must be an integer, 256"),
         (["--tokenizer", "{text}"], "is not whole JSON; save the tokenizer again"),
     ],
 )
