@@ -9,15 +9,12 @@ from typed import typed_numbers
 ROOT = Path(__file__).parents[2]
 PAGES = [entry.source for entry in read_book(ROOT).entries]
 
-# How many each chapter still has that come from before the rule; they only become fewer.
-STILL = {"transformer": 10, "gpt": 7}
-
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_numbers_are_computed_or_given(path):
     name = path.relative_to(ROOT).as_posix()
     found = [f"{name}:{line}: {number} in {text!r}" for line, number, text in typed_numbers(path)]
-    assert len(found) <= STILL.get(path.stem, 0), "\n".join(found)
+    assert not found, "\n".join(found)
 
 
 CHAPTER = """\

@@ -124,6 +124,12 @@ def test_nothing_is_wrong_with_an_error_of_the_answers_own():
         raise KeyError
 
 
+def test_a_drawn_array_without_axes_is_an_array():
+    [case] = cases(0, 1)
+    for drawn in (case.numbers(), case.integers(0, 5)):
+        assert isinstance(drawn, np.ndarray) and drawn.shape == ()
+
+
 def test_cases_are_the_same_for_a_seed_and_reach_every_choice():
     choices = {"length": range(1, 6), "dtype": ("a", "b"), "one": (7,)}
     first, again = (list(cases(3, 9, **choices)) for _ in range(2))

@@ -30,11 +30,11 @@ class Case:
 
     def numbers(self, *shape: int, dtype=np.float64, size: float = 1.0, offset: float = 0.0):
         """Return normal numbers, times `size`, plus `offset`."""
-        return (offset + size * self.rng.standard_normal(shape)).astype(dtype)
+        return np.asarray(offset + size * self.rng.standard_normal(shape)).astype(dtype)
 
     def integers(self, low: int, high: int, *shape: int, dtype=np.int64):
         """Return integers from `low` up to and without `high`."""
-        return self.rng.integers(low, high, shape).astype(dtype)
+        return np.asarray(self.rng.integers(low, high, shape)).astype(dtype)
 
     def mask(self, *shape: int, kind: str = "some") -> np.ndarray:
         """Return a boolean mask whose last axis are the keys; True is what stays.

@@ -205,6 +205,9 @@ def _raised(symbol: str, error: Exception) -> str:
             f"{symbol} calls a NumPy function on a Tensor, which has methods of its own, such "
             "as x.sqrt() and x.mean()"
         )
+    for theirs, ours in (("dim", "axis"), ("keepdim", "keepdims")):
+        if f"unexpected keyword argument '{theirs}'" in text:
+            return f"{symbol} writes {theirs}=, as PyTorch does; here it is {ours}="
     described = describe_error(error)
     if "before Module.__init__() call" in described:
         return f"{symbol}.__init__ should begin with super().__init__(), got parts before it"

@@ -27,11 +27,10 @@ def unbroadcast(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
     An element that broadcasting used n times gets the sum of its n gradients.
     """
-    if grad.shape == shape:
-        return grad
     added = grad.ndim - len(shape)
-    stretched = tuple(added + i for i, n in enumerate(shape) if n == 1)
-    return grad.sum(axis=(*range(added), *stretched), keepdims=True).reshape(shape)
+    stretched = (added + i for i, n in enumerate(shape) if n == 1)
+    summed = (*range(added), *stretched)
+    return grad if grad.shape == shape else np.asarray(grad.sum(axis=summed)).reshape(shape)
 
 
 def as_matrix(a: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from tinygpt.scratch.arrays import as_matrix, axis_of, broadcast_shape, float_array
 from tinygpt.scratch.special import normal_cdf
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.shapes import Float, Int
+from tinygpt.shapes import Float, Integer
 from tinygpt.validate import (
     boolean_mask,
     check_choice,
@@ -125,7 +125,7 @@ def log_softmax(x: Float[Tensor, "..."], axis: int = -1) -> Float[Tensor, "..."]
 
 
 def cross_entropy(
-    logits: Float[Tensor, "*B V"], targets: Int[np.ndarray, "*B"]
+    logits: Float[Tensor, "*B V"], targets: Integer[np.ndarray, "*B"]
 ) -> Float[Tensor, ""]:
     """Return the mean negative log-probability, in nats, of the target classes.
 
@@ -285,7 +285,9 @@ def _gelu_tanh(x):
     return y, slope
 
 
-def embedding(weight: Float[Tensor, "V C"], ids: Int[np.ndarray, "..."]) -> Float[Tensor, "... C"]:
+def embedding(
+    weight: Float[Tensor, "V C"], ids: Integer[np.ndarray, "..."]
+) -> Float[Tensor, "... C"]:
     """Look up a row of `weight` for each id.
 
     y_i = W[id_i];  dW[v] = the sum of g_i over all i with id_i = v

@@ -5,7 +5,7 @@ import numpy as np
 from tinygpt.scratch.convolution import Conv2d, MaxPool2d
 from tinygpt.scratch.layers import Dropout, Linear, Module
 from tinygpt.scratch.tensor import Tensor
-from tinygpt.shapes import Float, Int
+from tinygpt.shapes import Float, Int, Integer
 from tinygpt.validate import (
     describe,
     ids_below,
@@ -75,7 +75,7 @@ class LeNet(Module):
 
 
 def confusion_matrix(
-    labels: Int[np.ndarray, " N"], predictions: Int[np.ndarray, " N"], num_classes: int
+    labels: Integer[np.ndarray, " N"], predictions: Integer[np.ndarray, " N"], num_classes: int
 ) -> Int[np.ndarray, "V V"]:
     """Count which class was taken for which.
 

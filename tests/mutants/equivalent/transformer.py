@@ -1,3 +1,11 @@
 """Mutants of the solutions of this chapter that behave as the solutions do."""
 
-EQUIVALENT: dict[str, list[tuple[str, str, str]]] = {}
+EQUIVALENT: dict[str, list[tuple[str, str, str]]] = {
+    "generate": [
+        (
+            "chosen = (cumulative <= draws).sum(axis=-1)",
+            "chosen = (cumulative < draws).sum(axis=-1)",
+            "they differ only where a draw hits a sum exactly, which one in 2**53 does",
+        ),
+    ],
+}

@@ -1,7 +1,7 @@
 """The exercises of the chapter Attention."""
 
 from tinygpt import scratch
-from tinygpt.lab.attention import checks, solutions, stubs
+from tinygpt.lab.attention import checks, checks_drawn, solutions, stubs
 from tinygpt.lab.attention.mistakes import (
     attend_in_heads,
     masked_softmax,
@@ -31,6 +31,7 @@ CHAPTER = Chapter(
                 checks.test_unit_soft_lookup,
                 checks.test_extremes_soft_lookup,
                 checks.test_shapes_soft_lookup,
+                checks_drawn.test_drawn_soft_lookup,
             ),
             hints=(
                 "Three steps: a match for each key, weights that sum to 1, and one weighted sum. "
@@ -53,7 +54,11 @@ CHAPTER = Chapter(
             stub=stubs.scaled_scores,
             solution=solutions.scaled_scores,
             book=solutions.scaled_scores,
-            checks=(checks.test_unit_scaled_scores, checks.test_shapes_scaled_scores),
+            checks=(
+                checks.test_unit_scaled_scores,
+                checks.test_shapes_scaled_scores,
+                checks_drawn.test_drawn_scaled_scores,
+            ),
             hints=(
                 "A matrix product takes rows of the left with columns of the right. The keys are "
                 "rows, so their last two axes have to change places first.",
@@ -78,6 +83,7 @@ CHAPTER = Chapter(
                 checks.test_unit_masked_softmax,
                 checks.test_gradient_masked_softmax,
                 checks.test_shapes_masked_softmax,
+                checks_drawn.test_drawn_masked_softmax,
             ),
             hints=(
                 "Set hidden scores to -inf before the softmax: `scores.masked_fill(~mask, "
@@ -102,7 +108,11 @@ CHAPTER = Chapter(
             stub=stubs.attend_in_heads,
             solution=solutions.attend_in_heads,
             book=solutions.attend_in_heads,
-            checks=(checks.test_unit_attend_in_heads, checks.test_shapes_attend_in_heads),
+            checks=(
+                checks.test_unit_attend_in_heads,
+                checks.test_shapes_attend_in_heads,
+                checks_drawn.test_drawn_attend_in_heads,
+            ),
             hints=(
                 "Splitting takes two steps: (B, T, C) is reshaped to (B, T, h, d_k), then the "
                 "axes of positions and heads change places: (B, h, T, d_k).",
@@ -127,6 +137,7 @@ CHAPTER = Chapter(
             checks=(
                 checks.test_unit_multi_head_attention,
                 checks.test_shapes_multi_head_attention,
+                checks_drawn.test_drawn_multi_head_attention,
             ),
             hints=(
                 "In `__init__`, keep num_heads and make four `Linear(embed_dim, embed_dim)`: "

@@ -1,7 +1,7 @@
 """The exercises of the chapter Decoding."""
 
 from tinygpt import sampling
-from tinygpt.lab.decoding import checks, checks_beam, solutions, stubs
+from tinygpt.lab.decoding import checks, checks_beam, checks_drawn, solutions, stubs
 from tinygpt.lab.decoding.mistakes import beam_search, temperature, top_k, top_p
 from tinygpt.lab.definitions import Chapter, Exercise
 
@@ -25,6 +25,7 @@ CHAPTER = Chapter(
                 checks.test_unit_temperature,
                 checks.test_zero_temperature,
                 checks.test_shapes_temperature,
+                checks_drawn.test_drawn_temperature,
             ),
             hints=(
                 "Divide the scores by the temperature, then take `torch.softmax(..., dim=-1)`.",
@@ -46,7 +47,12 @@ CHAPTER = Chapter(
             stub=stubs.keep_top_k,
             solution=sampling.keep_top_k,
             book=sampling.keep_top_k,
-            checks=(checks.test_unit_top_k, checks.test_edges_top_k, checks.test_rows_top_k),
+            checks=(
+                checks.test_unit_top_k,
+                checks.test_edges_top_k,
+                checks.test_rows_top_k,
+                checks_drawn.test_drawn_top_k,
+            ),
             hints=(
                 "You need to know which places to keep. "
                 "`logits.argsort(dim=-1, descending=True)` lists all places, the best first.",
@@ -68,7 +74,12 @@ CHAPTER = Chapter(
             stub=stubs.keep_top_p,
             solution=sampling.keep_top_p,
             book=sampling.keep_top_p,
-            checks=(checks.test_unit_top_p, checks.test_edges_top_p, checks.test_rows_top_p),
+            checks=(
+                checks.test_unit_top_p,
+                checks.test_edges_top_p,
+                checks.test_rows_top_p,
+                checks_drawn.test_drawn_top_p,
+            ),
             hints=(
                 "Take the softmax and sort it from the likeliest down. `sort` gives two things, "
                 "the values and where they came from.",
@@ -96,6 +107,7 @@ CHAPTER = Chapter(
                 checks_beam.test_unit_beam_search,
                 checks_beam.test_exact_beam_search,
                 checks_beam.test_work_beam_search,
+                checks_drawn.test_drawn_beam_search,
             ),
             hints=(
                 "Keep two tensors: the texts, (beams, T), which begin as the prompt alone, and "

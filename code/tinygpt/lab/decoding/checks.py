@@ -101,7 +101,7 @@ def test_unit_top_k(keep_top_k):
     logits = torch.tensor([1.0, 4.0, 2.0, 3.0])
     out = tensor_of("keep_top_k", keep_top_k(logits.clone(), 2), (4,))
     _rest_is_minus_infinity(out, logits, (1, 3))
-    kept = _kept(out)
+    kept = kept_tokens(out)
     require(
         kept == [1, 3],
         f"Of the scores 1, 4, 2, 3 k=2 should keep the tokens [1, 3], got {kept}",
@@ -111,9 +111,9 @@ def test_unit_top_k(keep_top_k):
 
 def test_edges_top_k(keep_top_k):
     """Exactly k of equal scores; all when k exceeds the vocabulary."""
-    kept = _kept(tensor_of("keep_top_k", keep_top_k(torch.full((4,), 2.0), 2), (4,)))
+    kept = kept_tokens(tensor_of("keep_top_k", keep_top_k(torch.full((4,), 2.0), 2), (4,)))
     require(len(kept) == 2, f"Of four equal scores k=2 should keep 2, got {len(kept)}")
-    kept = _kept(tensor_of("keep_top_k", keep_top_k(torch.arange(4.0), 10), (4,)))
+    kept = kept_tokens(tensor_of("keep_top_k", keep_top_k(torch.arange(4.0), 10), (4,)))
     require(len(kept) == 4, f"With k=10 all 4 tokens should stay, got {len(kept)}")
 
 
@@ -123,7 +123,7 @@ def test_rows_top_k(keep_top_k):
     with left_alone("keep_top_k", logits):
         out = tensor_of("keep_top_k", keep_top_k(logits, 2), (2, 4))
     for row, expected in enumerate(([0, 1], [2, 3])):
-        kept = _kept(out[row])
+        kept = kept_tokens(out[row])
         require(
             kept == expected,
             f"Row {row} of two should keep its own best, {expected}, got {kept}",
@@ -144,7 +144,7 @@ def test_unit_top_p(keep_top_p):
     logits = torch.tensor([0.05, 0.5, 0.15, 0.3]).log()
     for p, expected in ((0.6, [1, 3]), (0.9, [1, 2, 3])):
         out = tensor_of("keep_top_p", keep_top_p(logits.clone(), p), (4,))
-        kept = _kept(out)
+        kept = kept_tokens(out)
         require(
             kept == expected,
             f"Of the probabilities 0.05, 0.50, 0.15, 0.30 p={p} should keep the tokens "
@@ -157,13 +157,13 @@ def test_edges_top_p(keep_top_p):
     """One token always stays; a sure one stays alone; p = 1 keeps all; a reached p is enough."""
     logits = torch.tensor([0.05, 0.9, 0.05]).log()
     for p, expected in ((0.5, [1]), (0.0, [1]), (1.0, [0, 1, 2])):
-        kept = _kept(tensor_of("keep_top_p", keep_top_p(logits.clone(), p), (3,)))
+        kept = kept_tokens(tensor_of("keep_top_p", keep_top_p(logits.clone(), p), (3,)))
         require(
             kept == expected,
             f"Of the probabilities 0.05, 0.90, 0.05 p={p:g} should keep the tokens "
             f"{expected}, got {kept}",
         )
-    kept = _kept(tensor_of("keep_top_p", keep_top_p(torch.full((4,), 2.0), 0.5), (4,)))
+    kept = kept_tokens(tensor_of("keep_top_p", keep_top_p(torch.full((4,), 2.0), 0.5), (4,)))
     require(len(kept) == 2, f"Of four equal scores p=0.5 should keep exactly 2, got {len(kept)}")
 
 
@@ -173,7 +173,7 @@ def test_rows_top_p(keep_top_p):
     with left_alone("keep_top_p", logits):
         out = tensor_of("keep_top_p", keep_top_p(logits, 0.7), (2, 4))
     for row, expected in enumerate(([1], [1, 2, 3])):
-        kept = _kept(out[row])
+        kept = kept_tokens(out[row])
         require(
             kept == expected,
             f"At p=0.7 row {row} of a sure and an even one should keep {expected}, got {kept}",
@@ -189,14 +189,14 @@ def test_rows_top_p(keep_top_p):
         require(same, f"keep_top_p of logits of shape {shape} with p={p} keeps other tokens")
         found = out.masked_fill(~out.isfinite(), 0)
         close("The kept scores stay as they were", found, logits * expected.isfinite())
-    kept = _kept(keep_top_p(torch.tensor([20.0, 0.0, -1.0]), 1.0))
+    kept = kept_tokens(keep_top_p(torch.tensor([20.0, 0.0, -1.0]), 1.0))
     require(
         kept == [0, 1, 2],
         f"Of the scores 20, 0, -1 p=1 should keep the tokens [0, 1, 2], got {kept}",
     )
 
 
-def _kept(row) -> list[int]:
+def kept_tokens(row) -> list[int]:
     return (row > -math.inf).nonzero().flatten().tolist()
 
 

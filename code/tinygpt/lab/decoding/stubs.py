@@ -42,7 +42,7 @@ def keep_top_k(logits, k):
         k: how many to keep, at least 1.
 
     Returns:
-        A new torch.Tensor of the same shape.
+        A new torch.Tensor of the same shape and type.
     """
     raise NotImplementedError
 
@@ -53,12 +53,12 @@ def keep_top_p(logits, p):
     The tokens are taken from the likeliest down until their sum is p or more. One always stays.
 
     Args:
-        logits: torch.Tensor of scores, (..., V); their softmax is what is summed. It stays as
-            it is.
+        logits: torch.Tensor of scores, (..., V); their softmax is what is summed, in float64. It
+            stays as it is.
         p: from 0 to 1; with 1 all stay, also where the sum rounds to 1 early.
 
     Returns:
-        A new torch.Tensor of the same shape.
+        A new torch.Tensor of the same shape and type.
     """
     raise NotImplementedError
 
@@ -66,7 +66,8 @@ def keep_top_p(logits, p):
 def beam_search(model, prompt, max_new_tokens, num_beams):
     """Search for the likeliest continuations, keeping a few texts at every length.
 
-    Each step lengthens every kept text by every token and keeps the num_beams likeliest of these.
+    Each step lengthens every kept text by every token and keeps the num_beams likeliest of these;
+    of equally likely ones any will do.
 
     Args:
         model: model(tokens) maps a tensor of ids (B, T) to logits (B, T, V). It reads at most

@@ -2,7 +2,7 @@
 
 from tinygpt import scratch
 from tinygpt.lab.definitions import Chapter, Exercise
-from tinygpt.lab.embeddings import checks, checks_positions, solutions, stubs
+from tinygpt.lab.embeddings import checks, checks_drawn, checks_positions, solutions, stubs
 from tinygpt.lab.embeddings.mistakes import (
     embedding_lookup,
     nearest_rows,
@@ -31,6 +31,7 @@ CHAPTER = Chapter(
                 checks.test_unit_embedding_lookup,
                 checks.test_twice_embedding_lookup,
                 checks.test_shapes_embedding_lookup,
+                checks_drawn.test_drawn_embedding_lookup,
             ),
             hints=(
                 "Forward is one line: `weight.data[ids]`. Before it, refuse ids below 0 and from "
@@ -59,6 +60,7 @@ CHAPTER = Chapter(
                 checks.test_zeros_nearest_rows,
                 checks.test_opposite_nearest_rows,
                 checks.test_random_nearest_rows,
+                checks_drawn.test_drawn_nearest_rows,
             ),
             hints=(
                 "`table @ table[row]` gives all dot products at once, (V,). Divide by both "
@@ -85,6 +87,7 @@ CHAPTER = Chapter(
                 checks_positions.test_unit_sinusoidal,
                 checks_positions.test_base_sinusoidal,
                 checks_positions.test_shapes_sinusoidal,
+                checks_drawn.test_drawn_sinusoidal,
             ),
             hints=(
                 "There are dim / 2 angles a position. `np.arange(0, dim, 2)` is 2i, so the "
@@ -112,6 +115,7 @@ CHAPTER = Chapter(
                 checks_positions.test_positions_rotary,
                 checks_positions.test_gradient_rotary,
                 checks_positions.test_shapes_rotary,
+                checks_drawn.test_drawn_rotary,
             ),
             hints=(
                 "The angles are those of the sinusoidal table, (T, d/2), for the positions that "

@@ -11,10 +11,11 @@ from tinygpt.scratch import concatenate
 
 def nearest_rows(table, row, k):
     """Return the k rows with the largest cosine, without the row itself."""
-    lengths = np.linalg.norm(table, axis=1)  # (V,)
-    cosines = table @ table[row] / (np.maximum(lengths, 1e-30) * lengths[row])  # (V,)
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)  # (V, 1)
+    unit = table / np.where(lengths == 0, 1, lengths)  # a row of zeros stays one
+    cosines = unit @ unit[row]  # (V,)
     cosines[row] = -np.inf
-    return np.argsort(-cosines, kind="stable")[:k]
+    return np.argsort(-cosines)[:k]
 
 
 def apply_rotary(x, positions=None, base=10_000.0):

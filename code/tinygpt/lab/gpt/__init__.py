@@ -2,7 +2,7 @@
 
 from tinygpt import models
 from tinygpt.lab.definitions import Chapter, Exercise
-from tinygpt.lab.gpt import checks, checks_weights, solutions, stubs
+from tinygpt.lab.gpt import checks, checks_drawn, checks_weights, solutions, stubs
 from tinygpt.lab.gpt.mistakes import (
     causal_attention,
     count_parameters,
@@ -31,6 +31,7 @@ CHAPTER = Chapter(
                 checks.test_unit_causal_attention,
                 checks.test_shapes_causal_attention,
                 checks.test_gradient_causal_attention,
+                checks_drawn.test_drawn_causal_attention,
             ),
             hints=(
                 "Four steps: `query @ key.transpose(-2, -1)`, divided by the root of the last "
@@ -58,6 +59,7 @@ CHAPTER = Chapter(
                 checks_weights.test_unit_init_weights,
                 checks_weights.test_draws_init_weights,
                 checks_weights.test_depth_init_weights,
+                checks_drawn.test_drawn_init_weights,
             ),
             hints=(
                 "Go through `model.named_parameters()` once. The name tells a bias, `ndim` tells a "
@@ -85,6 +87,7 @@ CHAPTER = Chapter(
                 checks.test_unit_gpt_model,
                 checks.test_blocks_gpt_model,
                 checks.test_training_gpt_model,
+                checks_drawn.test_drawn_gpt_model,
             ),
             hints=(
                 "Begin with `super().__init__()`. Two `nn.Embedding`, an `nn.Dropout`, an "
@@ -111,6 +114,7 @@ CHAPTER = Chapter(
             checks=(
                 checks_weights.test_unit_tie_weights,
                 checks_weights.test_training_tie_weights,
+                checks_drawn.test_drawn_tie_weights,
             ),
             hints=(
                 "Both weights have the shape (V, C), so nothing needs to be turned or copied.",
@@ -134,6 +138,7 @@ CHAPTER = Chapter(
                 checks_weights.test_unit_count_parameters,
                 checks_weights.test_tied_count_parameters,
                 checks_weights.test_gpt2_count_parameters,
+                checks_drawn.test_drawn_count_parameters,
             ),
             hints=(
                 "`model.named_parameters()` gives every parameter once, a tied one under the first "

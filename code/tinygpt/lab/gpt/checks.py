@@ -40,7 +40,7 @@ def test_unit_causal_attention(causal_attention):
     query = torch.ones(1, 1, 3, 4)
     key = torch.tensor([1.0, 0.0, 0.5]).view(1, 1, 3, 1).expand(1, 1, 3, 4)  # 4, 0 and 2
     value = torch.tensor([10.0, 20.0, 30.0]).view(1, 1, 3, 1)
-    with left_alone("causal_attention", query, key, value), _written_out("causal_attention"):
+    with left_alone("causal_attention", query, key, value), written_out("causal_attention"):
         out = causal_attention(query, key, value)
     found = tensor_of("causal_attention", out, (1, 1, 3, 1)).flatten()
     for position, expected in [(2, 15.79), (0, 10.0), (1, 11.19)]:
@@ -60,7 +60,7 @@ def test_shapes_causal_attention(causal_attention):
         for factor, dtype in [(1, torch.float32), (400, torch.float64)]:  # matches up to 1e5
             given = [(factor * t).to(dtype) for t in (query, key, value)]
             expected = F.scaled_dot_product_attention(*given, is_causal=True)
-            with left_alone("causal_attention", *given), _written_out("causal_attention"):
+            with left_alone("causal_attention", *given), written_out("causal_attention"):
                 out = causal_attention(*given)
             found = tensor_of("causal_attention", out, tuple(expected.shape))
             require(
@@ -76,7 +76,7 @@ def test_gradient_causal_attention(causal_attention):
     given = torch.randn(3, 2, 2, 4, 3, generator=generator).unbind()
     ours = [t.clone().requires_grad_() for t in given]
     theirs = [t.clone().requires_grad_() for t in given]
-    with _written_out("causal_attention"):
+    with written_out("causal_attention"):
         out = causal_attention(*ours)
     has_graph("causal_attention", out)
     out.square().sum().backward()
@@ -87,7 +87,7 @@ def test_gradient_causal_attention(causal_attention):
 
 
 @contextlib.contextmanager
-def _written_out(symbol: str):
+def written_out(symbol: str):
     """Fail when the code inside calls the fused attention, which does the exercise."""
 
     def refuse(*args, **kwargs):

@@ -1,6 +1,7 @@
 """Checks of what is done to a whole model: initialise, tie, count."""
 
 import math
+import numbers
 
 import torch
 from torch import nn
@@ -28,7 +29,7 @@ _COUNTS = {
 
 def test_unit_init_weights(init_weights):
     """Zeros, ones and the two standard deviations, whatever was there before."""
-    model = _filled(GPT(100, 32, 8, 4, max_seq_len=64))
+    model = filled(GPT(100, 32, 8, 4, max_seq_len=64))
     parameters = dict(model.named_parameters())
     with globals_left_alone("init_weights"):
         init_weights(model)
@@ -56,7 +57,7 @@ def test_unit_init_weights(init_weights):
 
 def test_draws_init_weights(init_weights):
     """Normal numbers with mean 0, new ones in every matrix."""
-    model = _filled(GPT(100, 32, 2, 4, max_seq_len=64))
+    model = filled(GPT(100, 32, 2, 4, max_seq_len=64))
     init_weights(model)
     table = model.token_embedding.weight.detach()
     mean = float(table.mean())
@@ -76,7 +77,7 @@ def test_draws_init_weights(init_weights):
 def test_depth_init_weights(init_weights):
     """The scale follows the number of blocks; a tied model stays tied."""
     for layers in (2, 18):
-        model = _filled(GPT(100, 32, layers, 4, max_seq_len=64, tie_weights=True))
+        model = filled(GPT(100, 32, layers, 4, max_seq_len=64, tie_weights=True))
         init_weights(model)
         writers = [p for name, p in model.named_parameters() if name.endswith(_WRITERS)]
         scale = 0.02 / math.sqrt(2 * layers)
@@ -87,7 +88,7 @@ def test_depth_init_weights(init_weights):
         )
 
 
-def _filled(model):
+def filled(model):
     """The model with numbers everywhere that no initialisation leaves."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -180,15 +181,15 @@ def test_training_tie_weights(tie_weights):
 def test_unit_count_parameters(count_parameters):
     """Every component of a small GPT, and the total."""
     model = GPT(10, 8, 2, 2, max_seq_len=6)
-    _counts(count_parameters, model, "GPT(10, 8, 2, 2, max_seq_len=6)", _COUNTS)
+    counts(count_parameters, model, "GPT(10, 8, 2, 2, max_seq_len=6)", _COUNTS)
 
 
 def test_tied_count_parameters(count_parameters):
     """A tied matrix once, under the embedding; frozen ones as well as trained ones."""
     tied = GPT(10, 8, 2, 2, max_seq_len=6, tie_weights=True)
-    _counts(count_parameters, tied, "The tied GPT", _COUNTS | {"head": 0, "total": 1888})
+    counts(count_parameters, tied, "The tied GPT", _COUNTS | {"head": 0, "total": 1888})
     frozen = GPT(10, 8, 2, 2, max_seq_len=6).requires_grad_(False)
-    _counts(count_parameters, frozen, "A GPT whose parameters are frozen", _COUNTS)
+    counts(count_parameters, frozen, "A GPT whose parameters are frozen", _COUNTS)
 
 
 def test_gpt2_count_parameters(count_parameters):
@@ -202,7 +203,7 @@ def test_gpt2_count_parameters(count_parameters):
     )
 
 
-def _counts(count_parameters, model, what, expected):
+def counts(count_parameters, model, what, expected):
     found = _result(count_parameters, model)
     for part, count in expected.items():
         if part != "total":
@@ -224,7 +225,7 @@ def _result(count_parameters, model):
     for part in _COUNTS:
         require(part in found, f"The counts should have {part!r}, got {', '.join(map(str, found))}")
         require(
-            isinstance(found[part], int),
+            isinstance(found[part], numbers.Integral),
             f"The count of {part!r} should be an int, got {type(found[part]).__name__}",
         )
     return found

@@ -77,7 +77,7 @@ class GPT(nn.Module):
         raise NotImplementedError
 
     def forward(self, tokens):
-        """Map ids (B, T) to logits (B, T, V)."""
+        """Map ids (B, T) to logits (B, T, V), on the device of the ids."""
         raise NotImplementedError
 
 

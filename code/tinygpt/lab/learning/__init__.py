@@ -2,7 +2,14 @@
 
 from tinygpt import scratch
 from tinygpt.lab.definitions import Chapter, Exercise
-from tinygpt.lab.learning import checks, checks_loop, solutions, stubs
+from tinygpt.lab.learning import (
+    checks,
+    checks_drawn,
+    checks_loop,
+    checks_loop_drawn,
+    solutions,
+    stubs,
+)
 from tinygpt.lab.learning.mistakes import (
     adamw_step,
     cross_entropy,
@@ -31,6 +38,7 @@ CHAPTER = Chapter(
                 checks.test_unit_cross_entropy,
                 checks.test_stable_cross_entropy,
                 checks.test_gradient_cross_entropy,
+                checks_drawn.test_drawn_cross_entropy,
             ),
             hints=(
                 "The loss of a row is the log of its sum of exponentials, minus the score of the "
@@ -57,6 +65,7 @@ CHAPTER = Chapter(
                 checks.test_unit_he_weights,
                 checks.test_gain_he_weights,
                 checks.test_generator_he_weights,
+                checks_drawn.test_drawn_he_weights,
             ),
             hints=(
                 "The variance must be gain² over the number of inputs. What is the standard "
@@ -82,6 +91,7 @@ CHAPTER = Chapter(
                 checks.test_constant_adamw_step,
                 checks.test_decay_adamw_step,
                 checks.test_options_adamw_step,
+                checks_drawn.test_drawn_adamw_step,
             ),
             hints=(
                 "Five lines, in the order of the formula: both means, both corrections, the decay, "
@@ -107,6 +117,8 @@ CHAPTER = Chapter(
                 checks_loop.test_unit_minibatches,
                 checks_loop.test_order_minibatches,
                 checks_loop.test_sizes_minibatches,
+                checks_loop_drawn.test_drawn_minibatches,
+                checks_loop_drawn.test_chances_minibatches,
             ),
             hints=(
                 "Shuffle row numbers, not the data: `rng.permutation(len(labels))`.",
@@ -130,6 +142,7 @@ CHAPTER = Chapter(
                 checks_loop.test_unit_train_epoch,
                 checks_loop.test_loss_train_epoch,
                 checks_loop.test_mode_train_epoch,
+                checks_loop_drawn.test_drawn_train_epoch,
             ),
             hints=(
                 "For each batch: forget the old gradients, compute the loss, `loss.backward()`, "

@@ -198,5 +198,6 @@ def _run(train_epoch, evaluating=False, left_over=False):
     if left_over:
         for parameter in model.parameters():
             parameter.grad = np.ones_like(parameter.data)
-    loss = train_epoch(model, iter(BATCHES), optimizer)
+    batches = [(inputs.copy(), labels.copy()) for inputs, labels in BATCHES]
+    loss = train_epoch(model, iter(batches), optimizer)
     return model, optimizer, loss

@@ -27,8 +27,10 @@ def adamw_step(
 ):
     """Take one step of AdamW, changing `weight`, `mean` and `square` in place."""
     beta1, beta2 = betas
-    mean[...] = beta1 * mean + (1 - beta1) * grad
-    square[...] = beta2 * square + (1 - beta2) * grad**2
+    mean *= beta1
+    mean += (1 - beta1) * grad
+    square *= beta2
+    square += (1 - beta2) * grad**2
     corrected_mean = mean / (1 - beta1**step)
     corrected_square = square / (1 - beta2**step)
     weight *= 1 - lr * weight_decay

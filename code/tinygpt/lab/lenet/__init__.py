@@ -2,7 +2,7 @@
 
 from tinygpt import scratch
 from tinygpt.lab.definitions import Chapter, Exercise
-from tinygpt.lab.lenet import checks, checks_pooling, solutions, stubs
+from tinygpt.lab.lenet import checks, checks_drawn, checks_pooling, solutions, stubs
 from tinygpt.lab.lenet.mistakes import (
     confusion_matrix,
     conv2d,
@@ -32,6 +32,7 @@ CHAPTER = Chapter(
                 checks.test_stride_im2col,
                 checks.test_padding_im2col,
                 checks.test_shapes_im2col,
+                checks_drawn.test_drawn_im2col,
             ),
             hints=(
                 "Pad first: `np.pad(x, ((0, 0), (0, 0), (p, p), (p, p)))` adds p zeros before and "
@@ -58,6 +59,7 @@ CHAPTER = Chapter(
                 checks.test_unit_conv2d,
                 checks.test_batch_conv2d,
                 checks.test_shapes_conv2d,
+                checks_drawn.test_drawn_conv2d,
             ),
             hints=(
                 "A kernel of shape (C, k, k) is a row of C·k·k numbers: "
@@ -84,6 +86,7 @@ CHAPTER = Chapter(
                 checks.test_unit_conv2d_weight,
                 checks.test_batch_conv2d_weight,
                 checks.test_shapes_conv2d_weight,
+                checks_drawn.test_drawn_conv2d_weight,
             ),
             hints=(
                 "Forward it is Y = W X, with a patch in each column of X. What is the gradient of "
@@ -112,6 +115,7 @@ CHAPTER = Chapter(
                 checks_pooling.test_ties_max_pool2d,
                 checks_pooling.test_overlap_max_pool2d,
                 checks_pooling.test_shapes_max_pool2d,
+                checks_drawn.test_drawn_max_pool2d,
             ),
             hints=(
                 "The pixel (i, j) of all windows at once is a slice of `x.data` with a step. "
@@ -137,6 +141,7 @@ CHAPTER = Chapter(
             checks=(
                 checks_pooling.test_unit_confusion_matrix,
                 checks_pooling.test_shapes_confusion_matrix,
+                checks_drawn.test_drawn_confusion_matrix,
             ),
             hints=(
                 "Start from a square of zeros of integers. Each example adds 1 at the row of its "

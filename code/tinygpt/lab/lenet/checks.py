@@ -51,7 +51,7 @@ def test_shapes_im2col(im2col):
         before = x.copy()
         found = _array("im2col", im2col, x, *how)
         require(np.array_equal(x, before), "im2col should leave its input as it was; it changed it")
-        expected = _patches(x, *how)
+        expected = patches_of(x, *how)
         _shape(f"im2col of {_told(case)}", found, expected.shape)
         _same(f"im2col of {_told(case)}", found, expected)
 
@@ -114,7 +114,7 @@ def test_shapes_conv2d(conv2d):
         bias = rng.integers(-3, 4, 4).astype(float)
         before = [array.copy() for array in (x, weight, bias)]
         found = _array("conv2d", conv2d, x, weight, bias, case["stride"], case["padding"])
-        expected = _convolved(x, weight, bias, case["stride"], case["padding"])
+        expected = convolved(x, weight, bias, case["stride"], case["padding"])
         _shape(f"conv2d of {_told(case)}", found, expected.shape)
         _same(f"conv2d of {_told(case)}", found, expected)
         same = all(map(np.array_equal, before, (x, weight, bias)))
@@ -173,11 +173,11 @@ def test_shapes_conv2d_weight(conv2d_weight_gradient):
     rng = np.random.default_rng(4)
     for case in _CASES:
         x, k, how = _images(case), case["k"], (case["stride"], case["padding"])
-        out = _convolved(x, np.zeros((3, x.shape[1], k, k)), np.zeros(3), *how)
+        out = convolved(x, np.zeros((3, x.shape[1], k, k)), np.zeros(3), *how)
         grad = rng.integers(-2, 3, out.shape).astype(float)
         found = _array("conv2d_weight_gradient", conv2d_weight_gradient, x, grad, k, *how)
         _shape(f"conv2d_weight_gradient of {_told(case)}", found, (3, x.shape[1], k, k))
-        columns = _patches(x, k, *how)
+        columns = patches_of(x, k, *how)
         expected = np.einsum("bop,bkp->ok", grad.reshape(*grad.shape[:2], -1), columns)
         what = f"conv2d_weight_gradient of {_told(case)}"
         _same(what, found, expected.reshape(found.shape))
@@ -242,7 +242,7 @@ def _listed_row(row):
     return [int(value) if value == int(value) else round(float(value), 2) for value in row]
 
 
-def _patches(x, k, stride, padding):
+def patches_of(x, k, stride, padding):
     sides = (padding, padding)
     padded = np.pad(x, ((0, 0), (0, 0), sides, sides))
     rows = range(0, padded.shape[2] - k + 1, stride)
@@ -253,8 +253,8 @@ def _patches(x, k, stride, padding):
     return np.stack(patches, axis=-1)
 
 
-def _convolved(x, weight, bias, stride, padding):
-    patches = _patches(x, weight.shape[2], stride, padding)
+def convolved(x, weight, bias, stride, padding):
+    patches = patches_of(x, weight.shape[2], stride, padding)
     out = np.einsum("ok,bkp->bop", weight.reshape(len(weight), -1), patches) + bias[:, None]
     rows = (x.shape[2] + 2 * padding - weight.shape[2]) // stride + 1
     return out.reshape(len(x), len(weight), rows, -1)

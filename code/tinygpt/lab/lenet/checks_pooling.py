@@ -57,7 +57,7 @@ def test_shapes_max_pool2d(max_pool2d):
         data = rng.permutation(np.prod(shape)).reshape(shape)
         x = Tensor(data, requires_grad=True)
         out = max_pool2d(x, k, stride)
-        expected, gradient = _slowly(data, k, k if stride is None else stride)
+        expected, gradient = pooled_slowly(data, k, k if stride is None else stride)
         what = f"max_pool2d of shape {shape} with window {k} and stride {stride}"
         found = tensor_of(what, out, expected.shape)
         require(np.array_equal(found, expected), f"{what} should keep the largest; it does not")
@@ -97,7 +97,7 @@ def _rounded(matrix):
     return str([[round(float(v), 2) if v % 1 else int(v) for v in row] for row in matrix])
 
 
-def _slowly(x, k, stride):
+def pooled_slowly(x, k, stride):
     rows, columns = (x.shape[2] - k) // stride + 1, (x.shape[3] - k) // stride + 1
     out, gradient = np.empty((*x.shape[:2], rows, columns)), np.zeros(x.shape)
     for b, c, i, j in np.ndindex(out.shape):

@@ -69,14 +69,15 @@ def max_pool2d(x, kernel_size, stride=None):
 
 
 def book_conv2d(x, weight, bias=None, stride=1, padding=0):
-    """Return what the package's conv2d gives, as an array."""
-    bias = None if bias is None else Tensor(bias)
-    return scratch.conv2d(Tensor(x), Tensor(weight), bias, stride, padding).data
+    """Return what the package's conv2d gives, as an array of float64."""
+    x, weight = (Tensor(values, dtype=np.float64) for values in (x, weight))
+    bias = None if bias is None else Tensor(bias, dtype=np.float64)
+    return scratch.conv2d(x, weight, bias, stride, padding).data
 
 
 def book_conv2d_weight_gradient(x, grad, kernel_size, stride=1, padding=0):
-    """Return what the package's conv2d hands back to its kernels."""
-    shape = (grad.shape[1], x.shape[1], kernel_size, kernel_size)
-    weight = Tensor(np.zeros(shape), requires_grad=True)
-    scratch.conv2d(Tensor(x), weight, None, stride, padding).backward(grad)
+    """Return what the package's conv2d hands back to its kernels, of float64."""
+    zeros = np.zeros((grad.shape[1], x.shape[1], kernel_size, kernel_size))
+    weight = Tensor(zeros, requires_grad=True, dtype=np.float64)
+    scratch.conv2d(Tensor(x, dtype=np.float64), weight, None, stride, padding).backward(grad)
     return weight.grad

@@ -2,7 +2,14 @@
 
 from tinygpt import data, training
 from tinygpt.lab.definitions import Chapter, Exercise
-from tinygpt.lab.shakespeare import checks, checks_training, solutions, stubs
+from tinygpt.lab.shakespeare import (
+    checks,
+    checks_drawn,
+    checks_state,
+    checks_training,
+    solutions,
+    stubs,
+)
 from tinygpt.lab.shakespeare.mistakes import (
     bigram_loss,
     estimate_loss,
@@ -31,6 +38,8 @@ CHAPTER = Chapter(
                 checks.test_unit_get_batch,
                 checks.test_places_get_batch,
                 checks.test_memory_get_batch,
+                checks_drawn.test_drawn_get_batch,
+                checks_drawn.test_chance_get_batch,
             ),
             hints=(
                 "A window of T tokens and its targets are T + 1 neighbouring tokens. Draw "
@@ -57,6 +66,7 @@ CHAPTER = Chapter(
                 checks.test_unit_bigram_loss,
                 checks.test_unseen_bigram_loss,
                 checks.test_types_bigram_loss,
+                checks_drawn.test_drawn_bigram_loss,
             ),
             hints=(
                 "Give each pair (a, b) the number `a * vocab_size + b`, in int64, count the "
@@ -82,6 +92,7 @@ CHAPTER = Chapter(
                 checks_training.test_unit_estimate_loss,
                 checks_training.test_mode_estimate_loss,
                 checks_training.test_seed_estimate_loss,
+                checks_state.test_drawn_estimate_loss,
             ),
             hints=(
                 "Two switches are needed: `model.eval()` for dropout, and `@torch.no_grad()` "
@@ -107,6 +118,7 @@ CHAPTER = Chapter(
                 checks.test_unit_learning_rate,
                 checks.test_after_learning_rate,
                 checks.test_edges_learning_rate,
+                checks_drawn.test_drawn_learning_rate,
             ),
             hints=(
                 "Two cases. While `step < warmup_steps`, the rate is a share of `max_lr`: which "
@@ -134,6 +146,7 @@ CHAPTER = Chapter(
                 checks_training.test_again_train_step,
                 checks_training.test_clip_train_step,
                 checks_training.test_loss_train_step,
+                checks_state.test_steps_train_step,
             ),
             hints=(
                 "The order is: clear the gradients, one backward for every small batch, clip, "

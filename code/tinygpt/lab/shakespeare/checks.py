@@ -13,7 +13,7 @@ from tinygpt.scratch import CosineSchedule
 def test_unit_get_batch(get_batch):
     """Two arrays of the right shape: neighbouring tokens, and those one place later."""
     ids = np.arange(100, 140)
-    inputs, targets = _pair(get_batch, ids, 4, 8, np.random.default_rng(0))
+    inputs, targets = pair(get_batch, ids, 4, 8, np.random.default_rng(0))
     for row in inputs.tolist():
         require(
             row == list(range(row[0], row[0] + 8)),
@@ -32,7 +32,7 @@ def test_unit_get_batch(get_batch):
 
 def test_places_get_batch(get_batch):
     """Every window comes, each row is drawn on its own, and the generator decides."""
-    inputs, _ = _pair(get_batch, np.arange(6), 64, 2, np.random.default_rng(0))
+    inputs, _ = pair(get_batch, np.arange(6), 64, 2, np.random.default_rng(0))
     starts = sorted(set(inputs[:, 0].tolist()))
     require(len(starts) > 1, "64 rows should be drawn each on its own, got one window 64 times")
     require(
@@ -40,7 +40,7 @@ def test_places_get_batch(get_batch):
         f"Of 6 tokens, windows of 2 should begin at [0, 1, 2, 3], got {starts}",
     )
     ids = np.arange(1000)
-    drawn = [_pair(get_batch, ids, 8, 4, np.random.default_rng(s))[0] for s in (1, 1, 2)]
+    drawn = [pair(get_batch, ids, 8, 4, np.random.default_rng(s))[0] for s in (1, 1, 2)]
     require(
         np.array_equal(drawn[0], drawn[1]),
         "Two generators with the same seed should give the same windows, got others",
@@ -59,7 +59,7 @@ def test_memory_get_batch(get_batch):
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     try:
-        inputs, targets = _pair(get_batch, ids, 4, 8, np.random.default_rng(0))
+        inputs, targets = pair(get_batch, ids, 4, 8, np.random.default_rng(0))
         taken = tracemalloc.get_traced_memory()[1] - before
     finally:
         if not tracing:
@@ -78,7 +78,7 @@ def test_memory_get_batch(get_batch):
 def test_unit_bigram_loss(bigram_loss):
     """The loss of a table that can be counted on paper."""
     train, validation = np.array([0, 1, 0, 1, 1, 1]), np.array([0, 1, 1])
-    loss = _number("bigram_loss", bigram_loss(train, validation, 3, 1.0))
+    loss = number("bigram_loss", bigram_loss(train, validation, 3, 1.0))
     require(
         abs(loss - 0.6020) < 1e-3,
         "After counting [0, 1, 0, 1, 1, 1] with smoothing 1, the pairs of [0, 1, 1] should cost "
@@ -88,7 +88,7 @@ def test_unit_bigram_loss(bigram_loss):
 
 def test_unseen_bigram_loss(bigram_loss):
     """What was never seen is possible: a row without counts is a uniform guess."""
-    loss = _number("bigram_loss", bigram_loss(np.array([0, 1]), np.array([2, 3]), 4, 0.5))
+    loss = number("bigram_loss", bigram_loss(np.array([0, 1]), np.array([2, 3]), 4, 0.5))
     require(
         abs(loss - np.log(4)) < 1e-6,
         f"After a token that was never seen, 4 tokens should cost ln 4 = 1.386, "
@@ -101,7 +101,7 @@ def test_types_bigram_loss(bigram_loss):
     rng = np.random.default_rng(0)
     ids = (rng.integers(0, 10, 2000) ** 2).astype(np.uint8)  # 0 to 81
     train, validation, kept = ids[:1500], ids[1500:], ids.copy()
-    loss = _number("bigram_loss", bigram_loss(train, validation, 90, 0.1))
+    loss = number("bigram_loss", bigram_loss(train, validation, 90, 0.1))
     expected = data.ngram_loss(train, validation, 90, 0.1)
     require(
         abs(loss - expected) < 1e-6,
@@ -113,7 +113,7 @@ def test_types_bigram_loss(bigram_loss):
 def test_unit_learning_rate(learning_rate):
     """The rate at the first step, the top, half-way and the end."""
     for step, expected in [(0, 0.1), (9, 1.0), (10, 1.0), (28, 0.9236), (55, 0.6), (100, 0.2)]:
-        rate = _number("learning_rate", learning_rate(step, 100, 10, 1.0, 0.2))
+        rate = number("learning_rate", learning_rate(step, 100, 10, 1.0, 0.2))
         require(
             abs(rate - expected) < 1e-4,
             f"With 100 steps, 10 of warm-up, from 1.0 to 0.2, step {step} should have the rate "
@@ -124,7 +124,7 @@ def test_unit_learning_rate(learning_rate):
 def test_after_learning_rate(learning_rate):
     """After the last step the rate stays where it is."""
     for step in (145, 190, 1000):
-        rate = _number("learning_rate", learning_rate(step, 100, 10, 1.0, 0.2))
+        rate = number("learning_rate", learning_rate(step, 100, 10, 1.0, 0.2))
         require(
             abs(rate - 0.2) < 1e-6,
             f"After the end, at step {step} of 100, the rate should stay 0.2, got {shown(rate, 4)}",
@@ -136,7 +136,7 @@ def test_edges_learning_rate(learning_rate):
     for steps, warmup, max_lr, min_lr in [(10, 0, 1.0, 0.0), (12, 10, 0.5, 0.1), (37, 5, 3.0, 3.0)]:
         schedule = CosineSchedule(max_lr, steps, warmup, min_lr)
         for step in range(steps + 3):
-            rate = _number("learning_rate", learning_rate(step, steps, warmup, max_lr, min_lr))
+            rate = number("learning_rate", learning_rate(step, steps, warmup, max_lr, min_lr))
             require(
                 abs(rate - schedule(step)) < 1e-6,
                 f"With {steps} steps, {warmup} of warm-up, from {max_lr:g} to {min_lr:g}, step "
@@ -144,7 +144,7 @@ def test_edges_learning_rate(learning_rate):
             )
 
 
-def _pair(get_batch, ids, batch_size, block_size, rng):
+def pair(get_batch, ids, batch_size, block_size, rng):
     out = get_batch(ids, batch_size, block_size, rng)
     kind = kind_of(out)
     require(
@@ -163,7 +163,7 @@ def _pair(get_batch, ids, batch_size, block_size, rng):
     return out
 
 
-def _number(symbol, value) -> float:
+def number(symbol, value) -> float:
     kind = kind_of(value)
     is_number = isinstance(value, (int, float, np.floating)) and not isinstance(value, bool)
     require(is_number, f"{symbol} should return a number, got {kind}")

@@ -11,7 +11,7 @@ from tinygpt.lab.measures import shown
 _IDS = np.arange(500) % 10  # after 9 comes 0, so a token's target is known
 
 
-class _NotingGPT(models.GPT):
+class NotingGPT(models.GPT):
     """A GPT that notes in which state it is called, and what its loss was."""
 
     def __init__(self):
@@ -33,7 +33,7 @@ class _NotingGPT(models.GPT):
 
 def test_unit_estimate_loss(estimate_loss):
     """The mean over the batches, with dropout off and no graph."""
-    model = _NotingGPT()
+    model = NotingGPT()
     value = estimate_loss(model, _IDS, 4, 8, 5)
     kind = kind_of(value)
     require(isinstance(value, (float, np.floating)), f"estimate_loss should be a float, got {kind}")
@@ -65,7 +65,7 @@ def test_mode_estimate_loss(estimate_loss):
         (True, "training", "in eval mode"),
         (False, "in eval mode", "training"),
     ]:
-        model = _NotingGPT().train(training)
+        model = NotingGPT().train(training)
         torchs, numpys = torch.get_rng_state(), np.random.get_state()[1].copy()
         estimate_loss(model, _IDS, 2, 8, 2, seed=11 + training)  # not the seed of a call before
         undisturbed = {
@@ -88,7 +88,7 @@ def test_seed_estimate_loss(estimate_loss):
     """The same seed gives the same windows, another seed gives others."""
     seen = []
     for seed in (3, 3, 4):
-        model = _NotingGPT()
+        model = NotingGPT()
         estimate_loss(model, _IDS, 2, 8, 3, seed=seed)
         seen.append(torch.cat(model.inputs))
     require(torch.equal(seen[0], seen[1]), "The same seed should give the same windows, got others")
@@ -98,13 +98,17 @@ def test_seed_estimate_loss(estimate_loss):
 
 
 class _NotingSGD(torch.optim.SGD):
-    """Plain gradient descent that notes the gradient of each step."""
+    """Plain gradient descent that notes the gradient of each step, that of a closure too."""
 
     def __init__(self, parameters, lr):
         super().__init__(parameters, lr=lr)
         self.gradients = []
 
     def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
         parameters = self.param_groups[0]["params"]
         missing = sum(parameter.grad is None for parameter in parameters)
         require(
@@ -113,7 +117,8 @@ class _NotingSGD(torch.optim.SGD):
             f"gradient; {missing} have none",
         )
         self.gradients.append(torch.cat([parameter.grad.flatten() for parameter in parameters]))
-        return super().step(closure)
+        super().step()
+        return loss
 
 
 class _TracedGPT(models.GPT):

@@ -2,7 +2,7 @@
 
 from tinygpt import scratch
 from tinygpt.lab.definitions import Chapter, Exercise
-from tinygpt.lab.tensors import checks, checks_arrays, solutions, stubs
+from tinygpt.lab.tensors import checks, checks_arrays, checks_drawn, solutions, stubs
 from tinygpt.lab.tensors.mistakes import (
     backward,
     matmul_backward,
@@ -32,6 +32,7 @@ CHAPTER = Chapter(
                 checks.test_unit_topological_order,
                 checks.test_shared_topological_order,
                 checks.test_work_topological_order,
+                checks_drawn.test_drawn_topological_order,
             ),
             hints=(
                 "Walk from the result to its parents, to their parents, and so on. A node may be "
@@ -61,6 +62,7 @@ CHAPTER = Chapter(
                 checks.test_shared_backward,
                 checks.test_again_backward,
                 checks.test_work_backward,
+                checks_drawn.test_drawn_backward,
             ),
             hints=(
                 "Set all gradients to 0 and that of the result to 1. Then visit the nodes in "
@@ -81,7 +83,11 @@ CHAPTER = Chapter(
             stub=stubs.unbroadcast,
             solution=arrays.unbroadcast,
             book=arrays.unbroadcast,
-            checks=(checks_arrays.test_unit_unbroadcast, checks_arrays.test_shapes_unbroadcast),
+            checks=(
+                checks_arrays.test_unit_unbroadcast,
+                checks_arrays.test_shapes_unbroadcast,
+                checks_drawn.test_drawn_unbroadcast,
+            ),
             hints=(
                 "Broadcasting does two things: it puts new axes in front, and it stretches axes "
                 "of length 1. Both make copies, and the gradients of copies add up.",
@@ -106,6 +112,7 @@ CHAPTER = Chapter(
                 checks_arrays.test_unit_matmul_backward,
                 checks_arrays.test_shapes_matmul_backward,
                 checks_arrays.test_batches_matmul_backward,
+                checks_drawn.test_drawn_matmul_backward,
             ),
             hints=(
                 "Write the shapes down: grad is (m, n), a is (m, k), b is (k, n). Only one product "
@@ -131,6 +138,7 @@ CHAPTER = Chapter(
                 checks_arrays.test_unit_numerical_gradient,
                 checks_arrays.test_inputs_numerical_gradient,
                 checks_arrays.test_shapes_numerical_gradient,
+                checks_drawn.test_drawn_numerical_gradient,
             ),
             hints=(
                 "Copy x into float64 first. `np.ndindex(x.shape)` gives the place of each element, "

@@ -2,7 +2,7 @@
 
 from tinygpt import tokenizers
 from tinygpt.lab.definitions import Chapter, Exercise
-from tinygpt.lab.tokenisation import checks, checks_text, solutions, stubs
+from tinygpt.lab.tokenisation import checks, checks_drawn, checks_text, solutions, stubs
 from tinygpt.lab.tokenisation.mistakes import (
     count_pairs,
     decode_tokens,
@@ -28,7 +28,11 @@ CHAPTER = Chapter(
             stub=stubs.count_pairs,
             solution=tokenizers.count_pairs,
             book=tokenizers.count_pairs,
-            checks=(checks.test_unit_count_pairs, checks.test_edges_count_pairs),
+            checks=(
+                checks.test_unit_count_pairs,
+                checks.test_edges_count_pairs,
+                checks_drawn.test_drawn_count_pairs,
+            ),
             hints=(
                 "`itertools.pairwise([1, 2, 3])` gives (1, 2) and (2, 3).",
                 "Go through the words one by one, so that no pair reaches from one to the next.",
@@ -48,7 +52,11 @@ CHAPTER = Chapter(
             stub=stubs.merge_pair,
             solution=tokenizers.merge_pair,
             book=tokenizers.merge_pair,
-            checks=(checks.test_unit_merge_pair, checks.test_edges_merge_pair),
+            checks=(
+                checks.test_unit_merge_pair,
+                checks.test_edges_merge_pair,
+                checks_drawn.test_drawn_merge_pair,
+            ),
             hints=(
                 "Walk through the list with a place of your own, `while place < len(ids)`, and "
                 "build a new list.",
@@ -74,6 +82,7 @@ CHAPTER = Chapter(
                 checks.test_unit_learn_merges,
                 checks.test_ties_learn_merges,
                 checks.test_edges_learn_merges,
+                checks_drawn.test_drawn_learn_merges,
             ),
             hints=(
                 "Count, choose, join in every word, and begin again with the joined words. Your "
@@ -95,7 +104,11 @@ CHAPTER = Chapter(
             stub=stubs.merge_by_rank,
             solution=solutions.merge_by_rank,
             book=tokenizers.merge_by_rank,
-            checks=(checks_text.test_unit_merge_by_rank, checks_text.test_edges_merge_by_rank),
+            checks=(
+                checks_text.test_unit_merge_by_rank,
+                checks_text.test_edges_merge_by_rank,
+                checks_drawn.test_drawn_merge_by_rank,
+            ),
             hints=(
                 "List the pairs of neighbours that are in `ranks`. When there are none, you are "
                 "done.",
@@ -116,7 +129,11 @@ CHAPTER = Chapter(
             stub=stubs.decode_tokens,
             solution=solutions.decode_tokens,
             book=solutions.decode_tokens,
-            checks=(checks_text.test_unit_decode_tokens, checks_text.test_edges_decode_tokens),
+            checks=(
+                checks_text.test_unit_decode_tokens,
+                checks_text.test_edges_decode_tokens,
+                checks_drawn.test_drawn_decode_tokens,
+            ),
             hints=(
                 "A character may lie in two tokens. Join the bytes of all of them first: "
                 '`b"".join(…)`.',
@@ -136,7 +153,11 @@ CHAPTER = Chapter(
             stub=stubs.split_special,
             solution=solutions.split_special,
             book=solutions.split_special_as_the_package,
-            checks=(checks_text.test_unit_split_special, checks_text.test_edges_split_special),
+            checks=(
+                checks_text.test_unit_split_special,
+                checks_text.test_edges_split_special,
+                checks_drawn.test_drawn_split_special,
+            ),
             hints=(
                 "`re.split` with brackets around the pattern keeps what it cuts at.",
                 "`re.escape(token)` makes characters such as | mean themselves.",

@@ -2,7 +2,14 @@
 
 from tinygpt import scratch
 from tinygpt.lab.definitions import Chapter, Exercise
-from tinygpt.lab.transformer import checks, checks_block, checks_generate, solutions, stubs
+from tinygpt.lab.transformer import (
+    checks,
+    checks_block,
+    checks_drawn,
+    checks_generate,
+    solutions,
+    stubs,
+)
 from tinygpt.lab.transformer.mistakes import (
     causal_mask,
     drawing,
@@ -32,6 +39,7 @@ CHAPTER = Chapter(
                 checks.test_unit_layer_norm,
                 checks.test_shapes_layer_norm,
                 checks.test_gradient_layer_norm,
+                checks_drawn.test_drawn_layer_norm,
             ),
             hints=(
                 "In `__init__`, keep eps and make two parameters: `Tensor(np.ones(...), "
@@ -56,7 +64,11 @@ CHAPTER = Chapter(
             stub=stubs.create_causal_mask,
             solution=scratch.create_causal_mask,
             book=scratch.create_causal_mask,
-            checks=(checks.test_unit_causal_mask, checks.test_lengths_causal_mask),
+            checks=(
+                checks.test_unit_causal_mask,
+                checks.test_lengths_causal_mask,
+                checks_drawn.test_drawn_causal_mask,
+            ),
             hints=(
                 "Write the mask for four tokens on paper first. Rows are the positions that "
                 "look, columns the positions that are looked at. Which entries are True in the "
@@ -78,7 +90,12 @@ CHAPTER = Chapter(
             stub=stubs.MLP,
             solution=scratch.MLP,
             book=scratch.MLP,
-            checks=(checks.test_unit_mlp, checks.test_dropout_mlp, checks.test_shapes_mlp),
+            checks=(
+                checks.test_unit_mlp,
+                checks.test_dropout_mlp,
+                checks.test_shapes_mlp,
+                checks_drawn.test_drawn_mlp,
+            ),
             hints=(
                 "Three parts are needed: a `Linear` that widens, called `fc1`, a `Linear` that "
                 "narrows, called `fc2`, and a `Dropout`. When `hidden_dim` is None it is "
@@ -105,6 +122,7 @@ CHAPTER = Chapter(
                 checks_block.test_causal_transformer_block,
                 checks_block.test_dropout_transformer_block,
                 checks_block.test_shapes_transformer_block,
+                checks_drawn.test_drawn_transformer_block,
             ),
             hints=(
                 "Make four parts: norm1, attention, norm2, mlp. The attention is given: "
@@ -131,6 +149,9 @@ CHAPTER = Chapter(
                 checks_generate.test_unit_generate,
                 checks_generate.test_context_generate,
                 checks_generate.test_temperature_generate,
+                checks_generate.test_drawn_generate,
+                checks_generate.test_rows_generate,
+                checks_generate.test_defaults_generate,
             ),
             hints=(
                 "A loop of `max_new_tokens` steps. In each, give the model the tokens so far, at "

@@ -34,7 +34,7 @@ _ROWS = np.array(
 )
 
 
-class _Recorder(Module):
+class Recorder(Module):
     """Stands in for a part of the block: notes what it is given and returns known numbers."""
 
     def __init__(self, name, answer, calls):
@@ -58,8 +58,8 @@ def test_unit_transformer_block(TransformerBlock):
 
     x = 4 * _ROWS[:1]  # 4, -4, 4, -4, …
     calls = []
-    attention = _Recorder("attention", 2 * _ROWS[1:2], calls)  # adds 2, 2, -2, -2, …
-    mlp = _Recorder("mlp", np.float32(0.5), calls)
+    attention = Recorder("attention", 2 * _ROWS[1:2], calls)  # adds 2, 2, -2, -2, …
+    mlp = Recorder("mlp", np.float32(0.5), calls)
     block.attention, block.mlp = attention, mlp
     out = block(Tensor(x[None]))
     order = " then ".join(calls) or "neither"
@@ -152,7 +152,7 @@ def test_dropout_transformer_block(TransformerBlock):
     require(same, "In eval mode two calls on the same input should agree; they differ")
     for name, other in [("attention", "mlp"), ("mlp", "attention")]:
         block = TransformerBlock(16, 2, dropout_prob=0.5).train()
-        setattr(block, other, _Recorder(other, np.float32(0), []))
+        setattr(block, other, Recorder(other, np.float32(0), []))
         same = np.array_equal(block(x).data, block(x).data)
         require(not same, f"{expected} in what self.{name} adds; they agree")
     block = TransformerBlock(16, 2, dropout_prob=0.0).train()
@@ -200,7 +200,7 @@ def _attention_weights(TransformerBlock, mask):
         layer = getattr(block.attention, name)
         layer.weight.data[...] = np.eye(8) if name in ("value", "output") else 0
         layer.bias.data[...] = 0
-    block.mlp = _Recorder("mlp", np.float32(0), [])
+    block.mlp = Recorder("mlp", np.float32(0), [])
     out = block(Tensor(_ROWS[None]), mask)
     added = tensor_of("TransformerBlock", out, (1, 4, 8))[0] - _ROWS  # (4, 8)
     return added @ _ROWS.T / 8

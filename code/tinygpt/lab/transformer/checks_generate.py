@@ -8,7 +8,9 @@ import numpy as np
 
 from tinygpt import scratch
 from tinygpt.lab.definitions import CheckFailed, require
+from tinygpt.lab.drawing import cases
 from tinygpt.lab.measures import array_of, globals_left_alone, shown
+from tinygpt.lab.undisturbed import undisturbed
 from tinygpt.scratch import GPT, Tensor
 from tinygpt.scratch.graph import recording
 
@@ -34,6 +36,11 @@ class _KnownModel(GPT):
 def _counting(tokens):
     """Scores that all but force the next number: after 3 comes 4, after 9 comes 0."""
     return 50.0 * np.eye(10)[(tokens + 1) % 10]
+
+
+def _counting_far(tokens):
+    """The same with 300 tokens, more than one byte holds."""
+    return 50.0 * np.eye(300)[(tokens + 1) % 300]
 
 
 def _fixed(odds):
@@ -145,6 +152,88 @@ def test_temperature_generate(generate):
     require(
         not np.array_equal(first, other),
         "Another seed should give other tokens; seeds 6 and 7 give the same 64",
+    )
+
+
+def test_drawn_generate(generate):
+    """Prompts of every length, longer than the model reads too, in every type of integer."""
+    for case in cases(
+        1,
+        12,
+        batch=range(1, 5),
+        length=range(1, 12),
+        new=range(1, 9),
+        longest=(1, 6, 40),
+        temperature=(0, 1.0, 0.7),
+        dtype=(np.int64, np.int8, np.int32),
+    ):
+        model = _KnownModel(300, case.longest, _counting_far)
+        prompt = case.integers(110, 128, case.batch, case.length, dtype=case.dtype)
+        with undisturbed("generate", prompt=prompt, model=model):
+            out = _run(generate, model, prompt, case.new, case.temperature)
+        last = prompt[:, -1:].astype(int)
+        expected = np.concatenate([prompt, (last + 1 + np.arange(case.new)) % 300], axis=1)
+        what = f"{case.batch} prompts of {case.length} tokens in {prompt.dtype}"
+        require(
+            out.shape == expected.shape,
+            f"For {what} and {case.new} new tokens the shape should be {expected.shape}, got "
+            f"{out.shape}",
+        )
+        wrong = [row for row in range(case.batch) if not np.array_equal(out[row], expected[row])]
+        row = wrong[0] if wrong else 0
+        require(
+            not wrong,
+            f"For {what}, of which a model that counts reads {case.longest}, row {row} should "
+            f"become {expected[row].tolist()}, got {out[row].tolist()}",
+        )
+        read = [tokens.shape for tokens in model.inputs]
+        full = [(case.batch, min(case.longest, case.length + step)) for step in range(case.new)]
+        require(read == full, f"For {what} the model should read the shapes {full}, got {read}")
+
+
+def test_rows_generate(generate):
+    """Each row by its own scores, however far they lie from those of the others."""
+    table = np.array([[0, np.log(9), -5000, -5000], [5000] * 4, [0] * 4, [0] * 4])
+    model = _KnownModel(4, 8, lambda tokens: table[tokens])
+    prompts = np.tile([[0], [1]], (_DRAWS, 1))
+    chosen = _run(generate, model, prompts, 1, seed=8)[:, -1]
+    for kind, token, expected in [(0, 1, 90), (1, 0, 25), (1, 3, 25)]:
+        share = 100 * (chosen[kind::2] == token).mean()
+        scores = ", ".join(f"{score:.1f}" for score in table[kind])
+        require(
+            abs(share - expected) < 3,
+            f"Of prompts beside which others have scores of other sizes, those with the scores "
+            f"{scores} should go on with token {token} in about {expected}% of draws, got about "
+            f"{5 * round(share / 5)}%",
+        )
+    out = _run(generate, _KnownModel(2, 8, _fixed(9)), np.zeros((4, 1), int), 2, 1e-50)
+    require(
+        bool((out[:, 1:] == 1).all()),
+        "Also at a temperature of 1e-50, which float64 can hold and float32 cannot, the likelier "
+        "token should come every time; the other one came",
+    )
+
+
+def test_defaults_generate(generate):
+    """Left out, the arguments mean 50 tokens, temperature 1 and new draws each time."""
+    model = _KnownModel(2, 8, _fixed(9))
+    with globals_left_alone("generate"):
+        runs = [array_of("generate", generate(model, np.zeros((200, 1), int))) for _ in range(2)]
+    shape = runs[0].shape
+    require(
+        shape == (200, 51),
+        f"Without max_new_tokens, 200 prompts of 1 token should get 50 new ones and the shape "
+        f"(200, 51), got {shape}",
+    )
+    share = 100 * runs[0][:, 1:].mean()
+    require(
+        abs(share - 90) < 2,
+        "Without a temperature a token with odds of 9 to 1 should come in about 90% of draws, "
+        f"got about {5 * round(share / 5)}%",
+    )
+    require(
+        not np.array_equal(*runs),
+        "Without a seed each call should draw anew; two calls gave the same 10,000 tokens",
     )
 
 

@@ -134,6 +134,6 @@ def generate(model, prompt_tokens, max_new_tokens=50, temperature=1.0, *, seed=N
         The model is left in the mode it was in, and the prompt as it was.
 
     Compute probabilities in float64, from `logits.data[:, -1].astype(np.float64)`: in float32
-    they do not sum to 1 closely enough for rng.choice.
+    they may not sum to 1 closely enough for rng.choice, and a small temperature becomes 0.
     """
     raise NotImplementedError

@@ -70,8 +70,9 @@ MISTAKES = (
         "The probabilities of a draw should sum to 1 to the precision of float64, got float32; "
         "convert the scores to float64 first",
         "The model's scores are float32, with seven digits, and so are these probabilities. "
-        "`rng.choice` adds them up in float64 and allows an error of 0.00000002 at most. Start "
-        "from `logits.data[:, -1].astype(np.float64)`.",
+        "`rng.choice` adds them up in float64. Of a list, or a Tensor as here, it allows an error "
+        "of 0.00000002. Only of a NumPy array it sees the type, and allows 0.0003 in float32. "
+        "Start from `logits.data[:, -1].astype(np.float64)`.",
         (_choose,),
     ),
     Mistake(
