@@ -27,6 +27,7 @@ from tinygpt.scratch.graph import recording
 
 SOLVED, FAILED, OPEN = "solved", "failed", "open"
 _LONGEST_MESSAGE = 200
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?|\binf\b|\bnan\b")
 _SEED = 1706_03762  # one that no answer seeds with, so that a check sees that it did
 
 
@@ -160,7 +161,7 @@ def _all_failures(exercise: Exercise, answer: Any, seconds: float | None) -> lis
             except (Exception, SystemExit) as error:
                 ended = type(error).__name__
         # What is wrong, not by how much: it differs with the numbers that an answer draws.
-        said = [re.sub(r"\d+(\.\d+)?(e-?\d+)?", "#", without_line(message)) for message in noted]
+        said = [_NUMBER.sub("#", without_line(message)) for message in noted]
         failures.append((said, ended))
     return failures
 
