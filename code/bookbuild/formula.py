@@ -54,7 +54,9 @@ def _write(element: ET.Element) -> str:
 def _script(base: str, sign: str, script: str) -> str:
     """`x_i`; an accent or a prime stands after its letter without a sign."""
     script = script.strip()
-    if unicodedata.combining(script[:1]) or (sign == "^" and script in _BARE):
+    if not script:  # as in `{}`, which only makes room
+        return base
+    if unicodedata.combining(script[0]) or (sign == "^" and script in _BARE):
         return base + script
     room = " " if base[:1] in "∑∏∫" else ""
     return f"{base.rstrip()}{sign}{_group(script)}{room}"
