@@ -6,6 +6,8 @@
 
 Write over each `raise NotImplementedError`. Names and arguments stay as they are; the order
 in which you write the pieces is up to you. Everything imported here is given, and may be used.
+Only in the piece you are writing, the book's own version of it, and whatever else in `tinygpt`
+does its whole work, may not be called, extended or handed over; in the other pieces they may.
 """
 
 # ruff: noqa: F401
