@@ -5,8 +5,8 @@ EQUIVALENT: dict[str, list[tuple[str, str, str]]] = {
         (
             "unit = table / np.where(lengths == 0, 1, lengths)",
             "unit = table / np.where(lengths == 0, 2, lengths)",
-            "A row of zeros stays one, whatever it is divided by. (A row so short that the squares of its "
-            "numbers are 0 has no cosine that either line finds.)",
+            "A row of zeros stays one, whatever it is divided by. (A row so short that the "
+            "squares of its numbers are 0 has no cosine that either line finds.)",
         ),
     ],
     "sinusoidal": [

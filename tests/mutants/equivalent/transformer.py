@@ -5,8 +5,8 @@ EQUIVALENT: dict[str, list[tuple[str, str, str]]] = {
         (
             "chosen = (cumulative <= draws).sum(axis=-1)",
             "chosen = (cumulative < draws).sum(axis=-1)",
-            "they differ only where a draw equals a sum exactly, about once in 2**53 for each sum; with "
-            "an integer seed no check can make it happen",
+            "they differ only where a draw equals a sum exactly, about once in 2**53 for each "
+            "sum; with an integer seed no check can make it happen",
         ),
     ],
 }

@@ -7,6 +7,8 @@
 Write over each `raise NotImplementedError`. Names and arguments stay as they are. Everything
 imported here is given, and may be used; `scratch.im2col` is the book's own, for when yours is
 not written yet. All but max_pool2d work on plain NumPy arrays.
+Only in the piece you are writing, the book's own version of it, and whatever else in `tinygpt`
+does its whole work, may not be called, extended or handed over; in the other pieces they may.
 """
 
 # ruff: noqa: F401

@@ -8,6 +8,8 @@ Write over each `raise NotImplementedError`. Names and arguments stay as they ar
 imported here is given, and may be used. The first two pieces work on the graph of `Value`, the
 other three on plain NumPy arrays. `scalar.topological_order` and `arrays.unbroadcast` are the
 book's own, for when yours are not written yet.
+Only in the piece you are writing, the book's own version of it, and whatever else in `tinygpt`
+does its whole work, may not be called, extended or handed over; in the other pieces they may.
 """
 
 # ruff: noqa: F401
