@@ -47,11 +47,17 @@ lint: env
 
 env: $(STAMP)
 
+# uv, where it is on PATH, is faster and takes the PyTorch that fits the machine, without CUDA
+# where there is no GPU. That build has an index of its own; where it is out of reach, and with
+# an older uv, pip installs the usual one.
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"make: PYTHON={sys.executable} is Python {sys.version.split()[0]}; Python 3.11 or newer is needed (make book PYTHON=/path/to/python3.11)")'
 	@echo "Creating the environment in $(VENV) (once; a few minutes with a fresh download of PyTorch)"
 	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) -m venv failed; on Debian and Ubuntu install python3-venv"; exit 1; }
-	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements.lock
+	@if ! command -v uv >/dev/null || ! UV_HTTP_RETRIES=1 \
+	  uv pip install --python $(BIN)/python --torch-backend=auto -r requirements.lock; then \
+	  echo "Installing with pip"; \
+	  $(BIN)/python -m pip install --disable-pip-version-check -r requirements.lock; fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
